@@ -1,0 +1,43 @@
+# Everything sets itself up: `make run` and `make test` work on a fresh clone with Python 3.11 and Debian.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: run test check lint bench soak install clean
+.DEFAULT_GOAL := run
+
+run: $(READY)  ## a first demonstration: a support desk that learns to ask less
+	$(VENV)/bin/askless demo
+
+test: $(READY)  ## everything that must hold before a change lands
+	$(MAKE) --no-print-directory check
+
+check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile
+
+lint: $(READY)
+	$(VENV)/bin/ruff check src tests benchmarks
+	$(VENV)/bin/ruff format --check src tests benchmarks
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(READY)  ## every figure of the README and the docs, as rows in benchmarks/rows.csv
+	$(PY) -m benchmarks.run
+
+soak: $(READY)  ## the long checks at full size: ten times as many geometry cases against the reference
+	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search.py
+
+install: $(READY)  ## the virtual environment alone
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "askless needs Python 3.11 or newer; set PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "installing python3-venv"; apt-get update -qq && apt-get install -y -qq python3-venv; }
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --editable '.[dev]'
+	@touch $(READY)
+
+clean:  ## remove what the commands above made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist askless-demo

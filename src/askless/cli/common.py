@@ -1,0 +1,45 @@
+"""What several commands need."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from askless.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from askless.types import Policy
+
+
+def console() -> Console:
+    """The standard output; wide enough for a table where it is not a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def output_folder(path: Path) -> Path:
+    """The folder, made where it is missing. Files of other names in it are left alone."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"Cannot use the folder {str(path)!r}: {error.strerror}. Choose another with --out."
+        ) from None
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise InvalidInput(f"Cannot write to the folder {str(path)!r}. Choose another with --out.")
+    return path
+
+
+def named_policy(spec: str, **defaults: Any) -> Policy:
+    """The policy of that name; `module:Class` may lie in the working folder."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end, so that no file there can hide an installed package
+    from askless.policies.named import make_policy
+
+    return make_policy(spec, **defaults)

@@ -1,0 +1,62 @@
+"""The `askless` command: what all its commands share, and the one place where an error becomes a message."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from askless.cli.demo import demo
+from askless.cli.simulate import simulate
+from askless.errors import AsklessError
+
+app = typer.Typer(
+    name="askless",
+    help="Label a stream of queries while asking a human expert as rarely as possible.",
+    epilog="Example:\n\naskless demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog="Examples:\n\naskless demo\n\naskless demo --policy ghc:0.7 --seed 3 --out my-demo --no-animation")(
+    demo
+)
+app.command(
+    epilog="Examples:\n\naskless simulate --policy ghc:0.6 --policy chc --policy amp:0.95 --runs 5\n\n"
+    "askless simulate --policy my_module:MyPolicy --space euclidean --dim 2 --rounds 1000 --out results"
+)(simulate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"askless {version('askless')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and leave with its exit code: 2 after a mistake of the caller, 130 after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show a sign gets a question mark instead
+            stream.reconfigure(errors="replace")
+    try:
+        app(args=arguments, prog_name="askless")
+    except AsklessError as error:
+        typer.echo(f"askless: {' '.join(str(error).split())}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""Text to unit vectors: one embedder a file."""

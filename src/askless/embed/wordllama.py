@@ -1,0 +1,116 @@
+"""The default embedder: averaged token vectors, small enough that its weights come inside its wheel."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askless.errors import InvalidInput
+
+_MODEL = "l2_supercat"
+_STORED_DIM = 256  # the only weights inside the wheel; smaller dimensions are their first columns
+_DIMS = (64, 128, 256)
+_TEXTS_AT_ONCE = 1024
+_LONGEST_BLOCK = 1 << 15  # tokens pooled at once, so that one very long text does not fill the memory
+
+
+class WordLlama:
+    """Unit vectors that average the vectors of a text's tokens. Needs no network and no graphics card.
+
+    A text of which the model knows no token (an empty one, or one of spaces and of signs that it can only
+    spell byte by byte) gets a row of NaN: whatever direction it had would say nothing about the text. A
+    text's vector does not depend on the texts embedded beside it.
+    """
+
+    def __init__(self, dim: int = 256) -> None:
+        if dim not in _DIMS:
+            raise InvalidInput(f"WordLlama has vectors of 64, 128 or 256 dimensions; found dim={dim!r}.")
+        self._dim = int(dim)
+        self._tokenizer, self._vectors = _load(self._dim)
+        self._known = _known_tokens(self._tokenizer, len(self._vectors))
+
+    @property
+    def id(self) -> str:
+        """Names model and version; vectors of different ids never mix."""
+        return f"wordllama/{_MODEL}_{self._dim}"
+
+    @property
+    def dim(self) -> int:
+        """The dimension of its vectors."""
+        return self._dim
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text, of norm 1; NaN rows where the model knows no token of the text."""
+        if isinstance(texts, str):
+            raise InvalidInput("Expected a sequence of texts; found one text. Put it in a list.")
+        texts = list(texts)
+        for row, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InvalidInput(f"Expected texts; found {text!r} ({type(text).__name__}) in row {row}.")
+        rows = np.full((len(texts), self._dim), np.nan, dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            block = [_encodable(text) for text in texts[start : start + _TEXTS_AT_ONCE]]
+            for row, encoding in enumerate(self._tokenizer.encode_batch(block, add_special_tokens=False), start):
+                tokens = np.array(encoding.ids, dtype=np.intp)
+                if self._known[tokens].any():
+                    rows[row] = self._direction(tokens)
+        return rows
+
+    def _direction(self, tokens: NDArray[np.intp]) -> NDArray[np.float64]:
+        total = np.zeros(self._dim)
+        for start in range(0, len(tokens), _LONGEST_BLOCK):
+            total += self._vectors[tokens[start : start + _LONGEST_BLOCK]].sum(axis=0, dtype=np.float64)
+        norm = np.linalg.norm(total)
+        # Exact cancellation of all tokens: no direction either.
+        return total / norm if norm > 0.0 else np.full(self._dim, np.nan)
+
+
+def _load(dim: int) -> tuple[Any, NDArray[np.float32]]:
+    """The tokenizer, and one row a token.
+
+    The loader looks for the tokenizer in a folder `tokenizer` of its package, where the package has
+    `tokenizers`, and then asks the network; with the package's own folder as cache it finds both files where
+    they are.
+    """
+    with _root_logger_kept():
+        import wordllama
+
+        folder = Path(wordllama.__file__).parent
+        model = wordllama.WordLlama.load(
+            _MODEL, cache_dir=folder, dim=_STORED_DIM, trunc_dim=dim, disable_download=True
+        )
+    model.tokenizer.no_padding()
+    return model.tokenizer, model.embedding
+
+
+def _known_tokens(tokenizer: Any, size: int) -> NDArray[np.bool_]:
+    """Which tokens carry meaning: all but spaces, control tokens, and the bytes that spell unknown signs."""
+    known = np.zeros(size, dtype=np.bool_)
+    for token, index in tokenizer.get_vocab(with_added_tokens=True).items():
+        spelled = token.startswith("<") and token.endswith(">") and len(token) > 2
+        if index < size and token.strip("▁ \n\t\r") and not spelled:
+            known[index] = True
+    return known
+
+
+def _encodable(text: str) -> str:
+    """The text without halves of surrogate pairs, which UTF-8, and so the tokenizer, cannot hold."""
+    return text.encode("utf-8", "ignore").decode("utf-8")
+
+
+@contextmanager
+def _root_logger_kept() -> Iterator[None]:
+    """Importing wordllama sets up the root logger; a library has no say in that, so it is put back."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers

@@ -1,0 +1,1 @@
+"""Distances to hulls, certified; the store of examples; the nearest-two search."""

@@ -1,0 +1,78 @@
+"""Queries decided in turn while the store learns, with one matrix product for many of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askless.geometry.nearest import NearestTwo
+
+if TYPE_CHECKING:
+    from askless.geometry.store import ExampleStore
+
+BYTES = 1 << 24  # of inner products held at a time
+
+
+def block_rows(examples: int) -> int:
+    """How many queries to multiply at a time: up to 256, fewer where the store is large."""
+    return max(8, min(256, BYTES // (4 * examples + 1)))
+
+
+class QueryBlock:
+    """Rows of queries and, for the block at hand, their inner products with all examples.
+
+    An example appended since the block's product was made adds one column to it (the block against that example), so
+    learning between queries costs one short product and no new scan. Any other change makes the product anew.
+    """
+
+    def __init__(self, store: ExampleStore, X: NDArray[Any]) -> None:
+        self._store, self._X = store, X
+        self._first = self._last = 0
+        self._known = 0
+        self._changes = -1
+        self._queries: NDArray[Any] = X[:0]
+        self._products: NDArray[Any] = np.zeros((0, 0))
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def nearest_two(self, i: int, tau: float = 1.0, distance: str = "hull", exact: bool = False) -> NearestTwo:
+        """The nearest two of query number i, with all that the store holds now."""
+        store = self._store
+        with store._lock:
+            index = store._require_index()
+            if not self._first <= i < self._last or self._changes != store.changes or index is not self._index:
+                self._multiply(i)
+            elif self._known < index.size:
+                self._extend()
+            return store.settle(
+                self._queries[i - self._first],
+                self._products[i - self._first, : index.size],
+                tau,
+                distance,
+                exact,
+            )
+
+    def _multiply(self, i: int) -> None:
+        """The product of the block that starts at query i with all examples."""
+        store = self._store
+        self._index = index = store._require_index()
+        self._first, self._last = i, min(len(self._X), i + block_rows(index.size))
+        self._queries = store.rounded(self._X[i : self._last])
+        rows = self._last - i
+        self._products = np.empty((rows, index.size + rows), index.dtype)
+        np.matmul(self._queries, index.block[: index.size].T, out=self._products[:, : index.size])
+        self._known, self._changes = index.size, store.changes
+
+    def _extend(self) -> None:
+        """Columns for the examples appended since."""
+        index = self._store._require_index()
+        fresh = index.block[self._known : index.size]
+        if index.size > self._products.shape[1]:
+            wider = np.empty((len(self._queries), index.size + len(self._queries)), index.dtype)
+            wider[:, : self._known] = self._products[:, : self._known]
+            self._products = wider
+        self._products[:, self._known : index.size] = self._queries @ fresh.T
+        self._known = index.size

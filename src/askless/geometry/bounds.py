@@ -1,0 +1,193 @@
+"""Intervals for every label's distance, from the scan alone and from a label's inverse Gram matrix.
+
+All are for c = d^2 / 2, from inner products b_j = <q, p_j> that are off by at most eps. On the sphere c = 1 - s with
+s = max <q, y> over unit y = sum_j beta_j p_j, beta >= 0. With the reference vector c of `index`:
+
+    s >= max_j b_j                                              (a point of the hull)
+    s <= max_j b_j lean_j   where max b > 0                     (sum_j beta_j / lean_j <= 1)
+    s <= max_j b_j          where max b <= 0                    (case (ii): sum_j beta_j >= 1)
+    s^2 <= b' G^-1 b                                            (the span instead of the cone)
+
+and in euclidean space, u being the unit vector along q - c:
+
+    d <= min_j ||q - p_j||,   d <= ||q - c||
+    d >= min_j <q - p_j, u> = (||q||^2 - <q, c> - max_j (b_j - gw_j)) / ||q - c||
+    d >= the distance to the affine hull                        (from the inverse of K = G + kappa 11')
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askless.geometry.gram import quadratic_form, solve_gram
+from askless.geometry.index import gram_view
+from askless.geometry.jit import kernel
+from askless.geometry.project import SPHERE
+
+SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with the conditions that `gram` sets
+
+
+@kernel
+def nearest_examples(ix, b, qq, eps, high):
+    """An upper bound of c for every label: its nearest example, by the scan."""
+    for i in range(high.shape[0]):
+        at = ix.start[i]
+        if ix.space == SPHERE:
+            top = b[ix.members[at]]
+            for j in range(at + 1, at + ix.sizes[i]):
+                top = max(top, b[ix.members[j]])
+            high[i] = max(0.0, 1.0 - top) + eps
+        else:
+            best = -np.inf
+            for j in range(at, at + ix.sizes[i]):
+                row = ix.members[j]
+                best = max(best, b[row] - 0.5 * ix.squares[row])
+            high[i] = max(0.0, 0.5 * qq - best) + eps * ix.pmax[i]
+
+
+@kernel
+def first_low(ix, i, b, qq, eps, hulls, high):
+    """The lower bound of c that the scan gives for one label."""
+    if not hulls:
+        return max(0.0, high[i] - 2.0 * eps * ix.pmax[i])
+    at, n = ix.start[i], ix.sizes[i]
+    if ix.space == SPHERE:
+        top = 1.0 - high[i] + 2.0 * eps
+        if top <= 0.0:
+            return 1.0 - top
+        if ix.reach[i] == np.inf:
+            return 0.0
+        lifted = b[ix.members[at]] * ix.lean[at]
+        for j in range(at + 1, at + n):
+            lifted = max(lifted, b[ix.members[j]] * ix.lean[j])
+        return max(0.0, 1.0 - lifted - eps * ix.reach[i])
+    referred = n if ix.big[i] < 0 else ix.referred[ix.big[i]]
+    far, along = -np.inf, 0.0
+    for j in range(at, at + n):
+        x = b[ix.members[j]]
+        if j < at + referred:
+            along += x
+        far = max(far, x - ix.gw[j])
+    along /= referred
+    off = eps * ix.pmax[i]
+    apart = qq - along - far - 2.0 * off
+    from_center = max(0.0, qq - 2.0 * along + ix.cc[i])
+    high[i] = min(high[i], 0.5 * from_center + off)
+    return 0.5 * apart * apart / (from_center + 2.0 * off + 1e-300) if apart > 0.0 else 0.0
+
+
+@kernel
+def gather(ix, i, b, y):
+    """The inner products of one label's examples."""
+    at = ix.start[i]
+    for j in range(ix.sizes[i]):
+        y[j] = b[ix.members[at + j]]
+
+
+@kernel
+def span_bounds(ix, i, y, qq, eps, work):
+    """(low, high) of a small label from its inverse, high infinite unless the span's nearest point is in the hull.
+
+    With b off by at most eps, sqrt(b' G^-1 b) is off by at most eps sqrt(n / lam), and by eps * reach within the cone.
+    """
+    n = ix.sizes[i]
+    K_inv = gram_view(ix.inverse, ix.gram_at[i], ix.room[i])
+    if ix.space != SPHERE:
+        return affine_bounds(ix, i, K_inv, n, y, qq, eps * ix.pmax[i], work)
+    norm = np.sqrt(max(0.0, quadratic_form(K_inv, n, y, work)))
+    off = eps * np.sqrt(n / ix.lam[i])
+    inside, total = norm > 0.0, 0.0
+    for j in range(n):
+        inside = inside and work[j] >= 0.0
+        total += work[j]
+    if not inside:
+        return max(0.0, 1.0 - norm - off - SLOP), np.inf
+    return max(0.0, 1.0 - norm - min(off, eps * ix.reach[i]) - SLOP), max(0.0, 1.0 - norm + eps * total / norm) + SLOP
+
+
+@kernel
+def affine_bounds(ix, i, K_inv, n, y, qq, off, work):
+    """The same in euclidean space, from the affine weights a = K^-1 (y + mu 1), sum a = 1.
+
+    With y off by at most `off`, the square of the distance to the affine hull falls by at most
+    2 off ||a||_1 + off^2 n / lam, and that to the hull moves by at most 2 off.
+    """
+    quadratic_form(K_inv, n, y, work)
+    ones, total = 0.0, 0.0
+    sums = np.empty(n)
+    for j in range(n):
+        s = 0.0
+        for k in range(n):
+            s += K_inv[j, k]
+        sums[j] = s
+        ones += s
+        total += work[j]
+    mu = (1.0 - total) / ones
+    fit, inside, size = 0.0, True, 0.0
+    for j in range(n):
+        a = work[j] + mu * sums[j]
+        fit += a * y[j]
+        inside = inside and a >= 0.0
+        size += abs(a)
+    square = qq - ix.kappa[i] - fit + mu
+    slop = SLOP * (qq + ix.kappa[i] + ix.pmax[i] ** 2) * size
+    if inside:
+        return max(0.0, 0.5 * square - off - slop), max(0.0, 0.5 * square) + off + slop
+    return max(0.0, 0.5 * square - off * size - 0.5 * off * off * n / ix.lam[i] - slop), np.inf
+
+
+@kernel
+def gram_bounds(ix, i, y, qq, eps):
+    """(low, high) of a small label by solving its problem on the Gram matrix with the inner products of the scan.
+
+    Sphere: with x the solution's point and w the largest gradient left, ||x|| - eps sum a / ||x|| <= s and
+    s <= ||x|| + (w + eps) reach. Euclidean: the separating hyperplane at the solution's point, off by 2 eps.
+    """
+    n = ix.sizes[i]
+    G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
+    a = np.empty(n)
+    if ix.space != SPHERE:
+        return hull_bounds(G, n, y, qq, eps * ix.pmax[i], a)
+    left = solve_gram(G, y, n, 1e-12, a)
+    fit, total = 0.0, 0.0
+    for j in range(n):
+        fit += a[j] * y[j]
+        total += a[j]
+    if not fit > 0.0:
+        return 0.0, np.inf
+    norm = np.sqrt(quadratic_form(G, n, a, np.empty(n)))
+    low = 1.0 - norm - (left + eps) * ix.reach[i] - SLOP if ix.reach[i] < np.inf else 0.0
+    return max(0.0, low), max(0.0, 1.0 - (fit - eps * total) / norm) + SLOP
+
+
+@kernel
+def hull_bounds(G, n, y, qq, off, a):
+    """The euclidean part of `gram_bounds`: columns (p_j - q, rho), as in `active_set`."""
+    nearest, largest = np.inf, qq
+    for j in range(n):
+        nearest = min(nearest, G[j, j] - 2.0 * y[j] + qq)
+        largest = max(largest, G[j, j])
+    rho = max(nearest, 1e-9 * largest)
+    K = np.empty((n, n))
+    for j in range(n):
+        for k in range(n):
+            K[j, k] = (G[j, k] - y[j] - y[k] + qq) / rho + 1.0
+    solve_gram(K, np.ones(n), n, 1e-12, a)
+    total = 0.0
+    for j in range(n):
+        total += a[j]
+    if not total > 0.0:
+        return 0.0, np.inf
+    fit = 0.0
+    for j in range(n):
+        a[j] /= total
+        fit += a[j] * y[j]
+    Ga = np.empty(n)
+    square = max(0.0, quadratic_form(G, n, a, Ga) - 2.0 * fit + qq)
+    slop = SLOP * largest
+    apart = np.inf
+    for j in range(n):
+        apart = min(apart, qq - fit - y[j] + Ga[j])
+    apart -= 2.0 * off + slop
+    low = 0.5 * apart * apart / (square + 2.0 * off + slop) if apart > 0.0 else 0.0
+    return low, 0.5 * square + off + slop

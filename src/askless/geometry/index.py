@@ -1,0 +1,279 @@
+"""What the search knows of each label, kept up to date as examples come and go.
+
+Labels are numbered by slot. A label's examples stand in `members[start : start + size]` as rows of the block P;
+`lean`, `gw` and `vw` run beside them. A small label has its Gram matrix and an inverse in two pools; a label with more
+examples than `gram_limit` has none, and keeps a reference vector and a few separating directions instead.
+
+The reference vector is c = sum_j vw_j p_j: the centroid, or on the sphere, where some example lies on its far side,
+the point of the hull nearest to the origin. gw_j = <p_j, c>, and lean_j = ||c|| / gw_j where all gw are positive
+(then any unit vector of the cone, sum_j beta_j p_j, has sum_j beta_j / lean_j <= 1: the bound that `bounds` uses).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askless.geometry.active_set import axpy, dot, products
+from askless.geometry.gram import border_inverse, floor_of_spectrum
+from askless.geometry.jit import kernel
+from askless.geometry.project import EUCLIDEAN, SPHERE, project_label
+
+FRESH = 1.25  # a reference vector is renewed when the label has grown by this factor
+UP = 1.0 + 2.0**-22  # more than a rounding to float32 can take away
+TINY = 1e-6  # a cone flatter than this (|c| or <c, p>) is treated as if it held a line
+
+
+class Index(NamedTuple):
+    """The arrays of the store, as the kernels take them. L: slots, n: rows, M: pool entries."""
+
+    P: NDArray[np.floating]  # (n, d) the examples
+    scales: NDArray[np.float64]  # (n) 1 / norm on the sphere, 1 in euclidean space
+    squares: NDArray[np.float64]  # (n) squared norms (1 on the sphere)
+    members: NDArray[np.int32]  # (M) rows of P
+    lean: NDArray[np.float32]  # (M) rounded upwards
+    gw: NDArray[np.float64]  # (M)
+    vw: NDArray[np.float64]  # (M)
+    start: NDArray[np.int32]  # (L) first pool entry
+    sizes: NDArray[np.int32]  # (L) examples
+    room: NDArray[np.int32]  # (L) pool entries reserved; also the leading dimension of the Gram block
+    gram_at: NDArray[np.int64]  # (L) first entry of the Gram block, -1 for a large label
+    gram: NDArray[np.float64]
+    inverse: NDArray[np.float64]
+    cc: NDArray[np.float64]  # (L) ||c||^2
+    reach: NDArray[np.float64]  # (L) the largest lean; infinite where the label is not known to be pointed
+    pmax: NDArray[np.float64]  # (L) the largest norm
+    lam: NDArray[np.float64]  # (L) a lower bound of the smallest eigenvalue of K; 0 where K has no usable inverse
+    kappa: NDArray[np.float64]  # (L) K = G + kappa 11' (0 on the sphere), so that affine independence is enough
+    big: NDArray[np.int32]  # (L) place in the arrays below, -1 for a small label
+    center: NDArray[np.float64]  # (B, d) the reference vectors of large labels
+    referred: NDArray[np.int64]  # (B) examples when the reference vector was made
+    directions: NDArray[np.float64]  # (B, K, d) separating directions
+    supports: NDArray[np.float64]  # (B, K) max_j <p_j, direction>
+    used: NDArray[np.int64]  # (B, 2) directions in use, and the next one to overwrite
+    space: int
+
+
+@kernel
+def gram_view(pool, at, room):
+    """A label's block of a pool as a square matrix."""
+    return pool[at : at + room * room].reshape(room, room)
+
+
+@kernel
+def settle_reference(ix, i):
+    """Set lean and reach from gw and cc, once those stand."""
+    at, n = ix.start[i], ix.sizes[i]
+    ix.reach[i] = np.inf
+    if ix.space == EUCLIDEAN:
+        return
+    length = np.sqrt(ix.cc[i])
+    reach = 0.0
+    for j in range(at, at + n):
+        if not ix.gw[j] > TINY * length or not length > TINY:
+            for k in range(at, at + n):
+                ix.lean[k] = 1.0
+            return
+        ix.lean[j] = length / ix.gw[j] * UP
+        reach = max(reach, ix.lean[j])
+    ix.reach[i] = reach
+
+
+@kernel
+def lean_on_nearest_to_origin(ix, i, center):
+    """Take the hull's point nearest to the origin for reference, and write it into `center`."""
+    at, n, d = ix.start[i], ix.sizes[i], ix.P.shape[1]
+    rows = ix.members[at : at + n]
+    first = np.zeros(1, np.int64)
+    picked = np.empty(n + 1, np.int64)
+    weights = np.empty(n + 1)
+    origin, unused = np.zeros(d), np.zeros(d)
+    none = np.zeros(1)
+    _, _, k, _ = project_label(
+        ix.P, ix.scales, rows, n, origin, EUCLIDEAN, none, 0.0, ix.lean[at : at + n], unused, False, first, 0,
+        np.inf, -1.0, 0.0, picked, weights, unused,
+    )  # fmt: skip
+    for i_ in range(d):
+        center[i_] = 0.0
+    for j in range(n):
+        ix.vw[at + j] = 0.0
+    for j in range(k):
+        row = rows[picked[j]]
+        ix.vw[at + picked[j]] = weights[j]
+        axpy(weights[j], ix.P[row], center, d)
+    ix.cc[i] = dot(center, center, d)
+    for j in range(n):
+        ix.gw[at + j] = dot(ix.P[rows[j]], center, d)
+    settle_reference(ix, i)
+
+
+@kernel
+def refer_small(ix, i):
+    """Centroid, gw, lean and lam of a small label from its Gram matrix."""
+    at, n, d = ix.start[i], ix.sizes[i], ix.P.shape[1]
+    G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
+    total, largest = 0.0, 0.0
+    for j in range(n):
+        s = 0.0
+        for k in range(n):
+            s += G[j, k]
+        ix.gw[at + j] = s / n
+        ix.vw[at + j] = 1.0 / n
+        total += s
+        largest = max(largest, G[j, j])
+    ix.cc[i] = max(0.0, total / (n * n))
+    ix.pmax[i] = np.sqrt(largest)
+    settle_reference(ix, i)
+    if ix.space == SPHERE and n > 1 and ix.reach[i] == np.inf:
+        lean_on_nearest_to_origin(ix, i, np.empty(d))
+
+
+@kernel
+def invert_small(ix, i):
+    """Build the inverse of K from nothing, row by row."""
+    n, room, at = ix.sizes[i], ix.room[i], ix.gram_at[i]
+    G = gram_view(ix.gram, at, room)
+    K_inv = gram_view(ix.inverse, at, room)
+    kappa = ix.kappa[i]
+    ix.lam[i] = 0.0
+    trace = G[0, 0] + kappa
+    if not trace > 0.0:
+        return
+    K_inv[0, 0] = 1.0 / trace
+    g = np.empty(n)
+    for m in range(1, n):
+        for j in range(m):
+            g[j] = G[m, j] + kappa
+        trace += G[m, m] + kappa
+        if not border_inverse(K_inv, m, g, G[m, m] + kappa):
+            return
+    ix.lam[i] = floor_of_spectrum(K_inv, trace, n)
+
+
+@kernel
+def gram_row(ix, i, j):
+    """Fill row and column j of a small label's Gram matrix for the members up to j."""
+    at, d = ix.start[i], ix.P.shape[1]
+    G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
+    row = ix.members[at + j]
+    for k in range(j + 1):
+        other = ix.members[at + k]
+        s = dot(ix.P[row], ix.P[other], d) * ix.scales[row] * ix.scales[other]
+        G[j, k] = s
+        G[k, j] = s
+
+
+@kernel
+def append_small(ix, i, row):
+    """Add an example to a small label that has room for it."""
+    n = ix.sizes[i]
+    ix.members[ix.start[i] + n] = row
+    ix.sizes[i] = n + 1
+    gram_row(ix, i, n)
+    G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
+    if n == 0:
+        ix.kappa[i] = 0.0 if ix.space == SPHERE else max(G[0, 0], 1e-300)
+    grown = False
+    if n > 0 and ix.lam[i] > 0.0 and n % 16 != 0:
+        K_inv = gram_view(ix.inverse, ix.gram_at[i], ix.room[i])
+        kappa, trace = ix.kappa[i], 0.0
+        g = np.empty(n)
+        for j in range(n):
+            g[j] = G[n, j] + kappa
+            trace += G[j, j] + kappa
+        grown = border_inverse(K_inv, n, g, G[n, n] + kappa)
+        ix.lam[i] = floor_of_spectrum(K_inv, trace + G[n, n] + kappa, n + 1) if grown else 0.0
+    elif n == 0 or n % 16 == 0:
+        invert_small(ix, i)
+    refer_small(ix, i)
+
+
+@kernel
+def fill_small(ix, i):
+    """Compute everything of a small label anew from its members."""
+    for j in range(ix.sizes[i]):
+        gram_row(ix, i, j)
+    G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
+    ix.kappa[i] = 0.0 if ix.space == SPHERE else max(G[0, 0], 1e-300)
+    invert_small(ix, i)
+    refer_small(ix, i)
+
+
+@kernel
+def refer_big(ix, i):
+    """Make the reference vector of a large label anew."""
+    at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]
+    center = ix.center[B]
+    for k in range(d):
+        center[k] = 0.0
+    largest = 0.0
+    for j in range(n):
+        row = ix.members[at + j]
+        axpy(ix.scales[row] / n, ix.P[row], center, d)
+        ix.vw[at + j] = 1.0 / n
+        largest = max(largest, ix.squares[row])
+    ix.pmax[i] = np.sqrt(largest)
+    ix.cc[i] = dot(center, center, d)
+    for j in range(n):
+        row = ix.members[at + j]
+        ix.gw[at + j] = ix.scales[row] * dot(ix.P[row], center, d)
+    ix.referred[B] = n
+    settle_reference(ix, i)
+    if ix.space == SPHERE and ix.reach[i] == np.inf:
+        lean_on_nearest_to_origin(ix, i, center)
+
+
+@kernel
+def append_big(ix, i, row):
+    """Add an example to a large label that has room for it."""
+    at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]
+    ix.members[at + n] = row
+    ix.sizes[i] = n + 1
+    along = np.empty(ix.supports.shape[1])
+    point = np.empty(d)
+    for k in range(d):
+        point[k] = ix.P[row, k]
+    products(ix.directions[B], ix.used[B, 0], point, along)
+    u = 0
+    while u < ix.used[B, 0]:
+        s = along[u]
+        if ix.space == EUCLIDEAN:
+            ix.supports[B, u] = max(ix.supports[B, u], s)
+        elif s > 0.0:  # no longer separating: the last one takes its place
+            last = ix.used[B, 0] - 1
+            along[u] = along[last]
+            ix.directions[B, u] = ix.directions[B, last]
+            ix.used[B, 0] = last
+            continue
+        u += 1
+    if n + 1 >= FRESH * ix.referred[B]:
+        refer_big(ix, i)
+        return
+    ix.pmax[i] = max(ix.pmax[i], np.sqrt(ix.squares[row]))
+    ix.vw[at + n] = 0.0
+    ix.gw[at + n] = ix.scales[row] * dot(point, ix.center[B], d)
+    if ix.space == SPHERE and ix.reach[i] < np.inf:
+        length = np.sqrt(ix.cc[i])
+        if ix.gw[at + n] > TINY * length:
+            ix.lean[at + n] = length / ix.gw[at + n] * UP
+            ix.reach[i] = max(ix.reach[i], ix.lean[at + n])
+        else:
+            lean_on_nearest_to_origin(ix, i, ix.center[B])
+            ix.referred[B] = n + 1
+
+
+@kernel
+def keep_direction(ix, i, direction, support):
+    """Remember a separating direction of a large label, in place of the oldest."""
+    B = ix.big[i]
+    room = ix.supports.shape[1]
+    at = ix.used[B, 1] % room
+    if ix.used[B, 0] < room:
+        at = ix.used[B, 0]
+        ix.used[B, 0] += 1
+    ix.used[B, 1] = at + 1
+    for k in range(direction.shape[0]):
+        ix.directions[B, at, k] = direction[k]
+    ix.supports[B, at] = support

@@ -1,0 +1,215 @@
+"""Distances to hulls and cones with certificates, for callers who have points and no store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from askless.errors import InvalidInput
+from askless.geometry.index import UP
+from askless.geometry.jit import told_if_slow
+from askless.geometry.project import EUCLIDEAN, SPHERE, project
+from askless.inputs import as_matrix, as_space, as_vector, unit
+
+ROUNDING = 2.0**-52  # of an inner product of unit vectors, per dimension
+ZERO = 1e-9  # a distance of at most this, relative to the data's scale, counts as zero
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The nearest point of a hull, and what proves it.
+
+    `point` is `weights @ P` (rows of norm 1 on the sphere), `distance` its distance from the query, and the true
+    distance lies in [distance - gap, distance].
+    """
+
+    distance: float
+    weights: NDArray[np.float64]
+    gap: float
+    point: NDArray[np.float64]
+
+    @property
+    def low(self) -> float:
+        """A certified lower bound of the distance."""
+        return max(0.0, self.distance - self.gap)
+
+
+def distance_to_hull(q: ArrayLike, P: ArrayLike) -> Projection:
+    """Distance from a point to the convex hull of the rows of P.
+
+        min ||q - sum_j a_j p_j||   over   a >= 0, sum_j a_j = 1
+
+    Solved by an active set over an orthonormal basis with column generation (`project`). Certified: the hyperplane
+    through the nearest point separates q from the hull up to `gap`.
+    """
+    point, points = _euclidean(q, P)
+    return _project(point, points, EUCLIDEAN)
+
+
+def distance_to_cone(q: ArrayLike, P: ArrayLike) -> Projection:
+    """Chordal distance from a direction to the spherical hull of the rows of P, all scaled to norm 1.
+
+        min ||q - y||   over unit vectors   y = sum_j a_j p_j,  a >= 0
+
+    The projection x of q onto the cone gives y = x / ||x|| and d = sqrt(2 - 2 ||x||); if x = 0, the nearest row gives
+    it. Certified by a vector of the polar cone. [Réveillard et al. 2026, proposition B.20]
+    """
+    point, points = _spherical(q, P)
+    return _project(point, points, SPHERE)
+
+
+def distance_to_nearest(q: ArrayLike, P: ArrayLike, space: str = "sphere") -> Projection:
+    """Distance to the nearest row of P; exact up to rounding, so the gap is zero."""
+    point, points = _spherical(q, P) if as_space(space) == "sphere" else _euclidean(q, P)
+    gaps = np.linalg.norm(points - point, axis=1)
+    best = int(gaps.argmin())
+    weights = np.zeros(len(points))
+    weights[best] = 1.0
+    return Projection(float(gaps[best]), weights, 0.0, points[best].copy())
+
+
+def in_hull(q: ArrayLike, P: ArrayLike, space: str = "sphere") -> bool:
+    """Whether the hull of the rows of P contains q: distance at most 1e-9 of the data's scale."""
+    if as_space(space) == "sphere":
+        return distance_to_cone(q, P).distance <= ZERO
+    point, points = _euclidean(q, P)
+    scale = max(float(np.linalg.norm(points, axis=1).max()), float(np.linalg.norm(point)))
+    return _project(point, points, EUCLIDEAN).distance <= ZERO * scale
+
+
+def hulls_meet(P: ArrayLike, R: ArrayLike, space: str = "sphere") -> bool:
+    """Whether the hulls of the rows of P and of the rows of R share a point, up to 1e-9 of the data's scale.
+
+    Euclidean: the hull of all differences p_i - r_j contains zero. It has |P| |R| points, but the same is a projection
+    in one more dimension for each hull: columns (p_i, 1, 0) and (-r_j, 0, 1) span (0, 1, 1) with weights >= 0. On the
+    sphere the cones share a unit vector if some x = sum_i a_i p_i with sum a = 1 lies in the cone of R: columns
+    (p_i, 1) and (-r_j, 0) span (0, 1).
+    """
+    if as_space(space) == "sphere":
+        first, second = _rows(P, "P"), _rows(R, "R")
+        _same_dim(first, second)
+        return _cones_meet(np.array([unit(p) for p in first]), np.array([unit(r) for r in second]))
+    first, second = _rows(P, "P").astype(np.float64), _rows(R, "R").astype(np.float64)
+    _same_dim(first, second)
+    scale = max(np.linalg.norm(first, axis=1).max(), np.linalg.norm(second, axis=1).max())
+    center = first.mean(axis=0)
+    first, second = first - center, second - center
+    spread = max(np.linalg.norm(first, axis=1).max(), np.linalg.norm(second, axis=1).max())
+    if spread <= ZERO * scale:
+        return True
+    n, m = len(first), len(second)
+    columns = np.zeros((n + m, first.shape[1] + 2))
+    columns[:n, :-2], columns[n:, :-2] = first / spread, -second / spread
+    columns[:n, -2] = columns[n:, -1] = 1.0
+    target = np.zeros(first.shape[1] + 2)
+    target[-2:] = 1.0
+    _, residual = _nonnegative(columns, target)
+    return bool(residual * spread <= ZERO * scale)
+
+
+def _cones_meet(P: NDArray[np.float64], R: NDArray[np.float64]) -> bool:
+    meet, common = _common(P, R, np.ones(len(P)))
+    if not meet or np.linalg.norm(common) > 1e-6:
+        return meet
+    # x = 0: the cone of P holds a line. A common x != 0 has <p_i, x> > 0 for some i, so each in turn may be 1.
+    return any(_common(P, R, P @ p)[0] for p in P)
+
+
+def _common(
+    P: NDArray[np.float64], R: NDArray[np.float64], measure: NDArray[np.float64]
+) -> tuple[bool, NDArray[np.float64]]:
+    """Whether x = a P = b R with a, b >= 0 and a . measure = 1 exists, and x."""
+    n, m = len(P), len(R)
+    columns = np.zeros((n + m, P.shape[1] + 1))
+    columns[:n, :-1], columns[n:, :-1] = P, -R
+    columns[:n, -1] = measure
+    target = np.zeros(P.shape[1] + 1)
+    target[-1] = 1.0
+    a, residual = _nonnegative(columns, target)
+    return bool(residual <= ZERO), a[:n] @ P
+
+
+def _nonnegative(columns: NDArray[np.float64], target: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Weights >= 0 with the least ||target - weights @ columns||, and that value."""
+    length = np.linalg.norm(target)
+    sizes = np.linalg.norm(columns, axis=1)
+    cone = _project(target / length, columns / sizes[:, None], SPHERE)
+    cosine = float(cone.point @ (target / length))
+    if cosine <= 0.0:
+        return np.zeros(len(columns)), float(length)
+    weights = cone.weights * cosine * length / sizes
+    return weights, float(np.linalg.norm(target - weights @ columns))
+
+
+def _project(q: NDArray[np.float64], P: NDArray[np.float64], space: int) -> Projection:
+    n, d = P.shape
+    v, lean, pointed = np.zeros(d), np.ones(n), False
+    with told_if_slow():
+        if space == SPHERE:
+            v, lean, pointed = _leaning(P)
+        closeness = P @ q if space == SPHERE else P @ q - 0.5 * (P * P).sum(axis=1)
+        first = np.argsort(-closeness, kind="stable")[:24]
+        low, weights = _run(q, P, space, lean, v, pointed, first)
+    point = weights @ P
+    distance = float(np.linalg.norm(point - q))
+    return Projection(distance, weights, max(0.0, distance - float(np.sqrt(2.0 * low))), point)
+
+
+def _run(
+    q: NDArray[np.float64],
+    P: NDArray[np.float64],
+    space: int,
+    lean: NDArray[np.float64],
+    v: NDArray[np.float64],
+    pointed: bool,
+    first: NDArray[np.int64],
+) -> tuple[float, NDArray[np.float64]]:
+    n, d = P.shape
+    picked, some, direction = np.zeros(min(n, d + 1) + 1, np.int64), np.zeros(min(n, d + 1) + 1), np.zeros(d)
+    rows, slope = np.arange(n, dtype=np.int32), lean.astype(np.float32)
+    low, _, k, _ = project(
+        P, np.ones(n), rows, n, q, space, P @ q, ROUNDING * d, slope, v, pointed, first, 0, np.inf, -1.0, 0.0, picked,
+        some, direction,
+    )  # fmt: skip
+    weights = np.zeros(n)
+    weights[picked[:k]] = some[:k]
+    return low, weights
+
+
+def _leaning(P: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """A unit vector on the positive side of all rows, 1 / <v, p_j>, and whether there is one."""
+    n, d = P.shape
+    for v in (P.mean(axis=0), None):
+        if v is None:
+            _, weights = _run(np.zeros(d), P, EUCLIDEAN, np.ones(n), np.zeros(d), False, np.zeros(1, np.int64))
+            v = weights @ P
+        length = float(np.linalg.norm(v))
+        if length > 1e-6:
+            along = P @ (v / length)
+            if along.min() > 1e-6:
+                return v / length, UP / along, True
+    return np.zeros(d), np.ones(n), False
+
+
+def _rows(P: ArrayLike, what: str) -> NDArray[np.floating]:
+    M = as_matrix(P, what=f"the points {what}")
+    if not len(M):
+        raise InvalidInput(f"Expected at least one point in {what}; found none.")
+    return M
+
+
+def _same_dim(P: NDArray[np.floating], R: NDArray[np.floating]) -> None:
+    if P.shape[1] != R.shape[1]:
+        raise InvalidInput(f"Expected points of one dimension; found {P.shape[1]} and {R.shape[1]}.")
+
+
+def _euclidean(q: ArrayLike, P: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    points = _rows(P, "P")
+    return as_vector(q, points.shape[1]).astype(np.float64), points.astype(np.float64)
+
+
+def _spherical(q: ArrayLike, P: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    points = _rows(P, "P")
+    return unit(as_vector(q, points.shape[1])), np.array([unit(p) for p in points])

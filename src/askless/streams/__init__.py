@@ -1,0 +1,1 @@
+"""Streams of queries with their true labels, for the simulator."""

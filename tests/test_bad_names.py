@@ -1,0 +1,161 @@
+"""Labels, ids, parameters and costs that a caller may hand in by mistake.
+
+Every policy takes them as a reader would expect, or refuses them in one sentence and stays as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askless.errors import InvalidInput, UnknownExample, UnknownLabel
+from askless.types import Costs
+from taught import DIM, every_policy, every_space, examples, make, refused, taught
+
+NAN, INF = float("nan"), float("inf")
+
+# -- labels -------------------------------------------------------------------------------------------------
+
+NOT_LABELS: list[Any] = [
+    None,
+    1.5,
+    2.0,
+    True,
+    NAN,
+    b"a",
+    ("a",),
+    ["a"],
+    {"a"},
+    np.float64(1),
+    np.bool_(True),
+    object(),
+]
+
+
+@every_policy
+@every_space
+def test_a_label_is_a_string_or_an_integer(name: str, params: dict[str, Any], space: str) -> None:
+    policy = taught(name, params, space)
+    for label in NOT_LABELS:
+        with refused(policy, InvalidInput):
+            policy.learn(np.ones(DIM), label, id="bad")
+        with refused(policy, InvalidInput):
+            policy.relabel(1, label)
+        with refused(policy, InvalidInput):
+            policy.rename_label("a", label)
+    policy.learn(np.ones(DIM), "a", id="bad")
+
+
+@every_policy
+@every_space
+def test_labels_and_ids_of_numpy_become_plain_ones(name: str, params: dict[str, Any], space: str) -> None:
+    policy = make(name, params, space)
+    learn: Callable[..., Any] = policy.learn
+    ids = [learn(x, np.str_("a"), np.int64(i)) for i, (x, _, _) in enumerate(examples()[:3])]
+    ids += [learn(x, np.int32(7), np.str_(i)) for i, (x, _, _) in enumerate(examples()[3:6])]
+    assert [repr(id) for id in ids] == ["0", "1", "2", "'0'", "'1'", "'2'"]
+    assert sorted(map(repr, policy.labels)) == ["'a'", "7"]
+    policy.relabel(np.int64(0), np.str_("b"))  # type: ignore[arg-type]
+    policy.forget(np.int64(1))  # type: ignore[arg-type]
+    assert sorted(repr((e.id, e.label)) for e in policy.examples()) == [
+        "('0', 7)",
+        "('1', 7)",
+        "('2', 7)",
+        "(0, 'b')",
+        "(2, 'a')",
+    ]
+
+
+@every_policy
+def test_an_unknown_label_is_refused(name: str, params: dict[str, Any]) -> None:
+    policy = taught(name, params, "sphere")
+    for old in ("no such label", "3"):
+        with refused(policy, UnknownLabel):
+            policy.rename_label(old, "b")
+        with refused(policy, UnknownLabel):
+            policy.merge_labels(old, "a")
+        with refused(policy, UnknownLabel):
+            policy.merge_labels("a", old)
+    with refused(policy, InvalidInput):
+        policy.rename_label("a", "c")
+
+
+# -- ids ----------------------------------------------------------------------------------------------------
+
+
+@every_policy
+@every_space
+def test_an_unknown_id_is_refused(name: str, params: dict[str, Any], space: str) -> None:
+    policy = taught(name, params, space)
+    unknown: list[Any] = ["no such example", "1", -1, 2, 1000, "", 1.5, None, NAN, (), [], {}, np.ones(2)]
+    for id in unknown:
+        with refused(policy, UnknownExample):
+            policy.forget(id)
+        with refused(policy, UnknownExample):
+            policy.relabel(id, "a")
+    fresh = make(name, params, space)
+    with pytest.raises(UnknownExample):
+        fresh.forget(0)
+    with pytest.raises(UnknownExample):
+        fresh.relabel(0, "a")
+
+
+@every_policy
+@every_space
+def test_an_id_in_use_or_of_another_type_is_refused(name: str, params: dict[str, Any], space: str) -> None:
+    policy = taught(name, params, space)
+    for id in ("e0", 1, 1.5, True, (1,), b"x", ["e0"]):
+        with refused(policy, InvalidInput):
+            policy.learn(np.ones(DIM), "a", id=id)  # type: ignore[arg-type]
+
+
+# -- parameters ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [("GeneralizedHull", "tau"), ("ActivePerceptron", "tau"), ("SimilarityThreshold", "threshold")],
+)
+def test_a_threshold_lies_between_0_and_1(name: str, parameter: str) -> None:
+    outside: list[Any] = [-0.1, -1e-300, 1.0000001, 2, NAN, INF, "0.5", None, True, [0.5], 1j]
+    for value in outside:
+        with pytest.raises(InvalidInput, match=parameter):
+            make(name, {parameter: value})
+    for value in (0, 1, 0.0, 1.0, 0.5, np.float32(0.5), np.float64(1.0), np.int64(1)):
+        assert getattr(make(name, {parameter: value}), parameter) == value
+
+
+@every_policy
+def test_parameters_that_every_policy_takes(name: str, params: dict[str, Any]) -> None:
+    rest = {k: v for k, v in params.items() if k not in ("n_labels", "labels_given")}
+    for n_labels in (0, -1, 2.5, True, "3", NAN):
+        with pytest.raises(InvalidInput, match="n_labels"):
+            make(name, {**rest, "n_labels": n_labels})
+    for space in ("cube", "Sphere", "", None, 3):
+        with pytest.raises(InvalidInput, match="space"):
+            make(name, params, space)  # type: ignore[arg-type]
+    assert make(name, {**rest, "n_labels": np.int64(5)}).n_labels == 5
+
+
+@pytest.mark.parametrize("name", ["CenterBased", "CenterThenHull", "SequentialKMeans"])
+def test_what_needs_the_number_of_labels_refuses_the_open_world(name: str) -> None:
+    with pytest.raises(InvalidInput, match="n_labels"):
+        make(name, {})
+    with pytest.raises(InvalidInput, match="n_labels"):
+        make("ConservativeHull", {"refine": True})
+
+
+def test_costs_in_the_wrong_order() -> None:
+    for costs in ((1, -1, -10), (-1, -10, 1), (-10, 1, -1), (NAN, 1, -10), (-1, INF, -10), (-1, 1, -INF)):
+        with pytest.raises(InvalidInput, match="Costs"):
+            Costs(*costs)
+    for text in ("1,-1,-10", "-1,1", "-1,1,-10,0", "a,b,c", "", "-1;1;-10"):
+        with pytest.raises(InvalidInput, match="Costs"):
+            Costs.parse(text)
+    with pytest.raises(InvalidInput, match="Costs"):
+        Costs("-1", 1, -10)  # type: ignore[arg-type]
+    assert Costs.parse("-1,1,-10") == Costs() == Costs(-1, 1, -10)
+    assert (Costs().question, Costs().mistake) == (2.0, 11.0)
