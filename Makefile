@@ -18,13 +18,14 @@ check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(READY)
-	$(VENV)/bin/ruff check src tests benchmarks
-	$(VENV)/bin/ruff format --check src tests benchmarks
+	$(VENV)/bin/ruff check src tests benchmarks docs
+	$(VENV)/bin/ruff format --check src tests benchmarks docs
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
 bench: $(READY)  ## every figure of the README and the docs, as rows in benchmarks/rows.csv
 	$(PY) -m benchmarks.run
+	$(PY) -m benchmarks.readme
 
 soak: $(READY)  ## the long checks at full size: ten times as many geometry cases against the reference
 	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search.py

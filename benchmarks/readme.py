@@ -62,7 +62,7 @@ def _measured_on(rows: Sequence[Cells]) -> str:
 def _missed(rows: Sequence[Cells]) -> str:
     names = [f"`{row['name']}`" for row in rows if row["reached"] == "no"]
     if not names:
-        return f"All {len(rows)} bounds are reached."
+        return f"Every one of {len(rows)} bounds is reached."
     return f"Of {len(rows)} bounds, {len(names)} {'is' if len(names) == 1 else 'are'} missed: {', '.join(names)}."
 
 

@@ -275,21 +275,13 @@ def test_kmeans_moves_only_when_a_guess_is_acted_on():
     assert policy.decide([5.0]).distance == pytest.approx(5.0 - (4.0 + 5.0) / 2)
 
 
-def test_a_late_answer_counts_as_an_example_of_the_first_phase():
-    X, y = clusters("sphere")
-    late, early = SequentialKMeans(n_labels=4), SequentialKMeans(n_labels=4)
-    decisions = run(late, X[:100], y[:100])
-    assert sum(isinstance(d, Guess) for d in decisions) > 50
-    examples = list(late.examples())
-    learn_all(late, X[200:], y[200:])
-    # The same calls, with the late answers before the first guess.
-    learn_all(early, [e.x for e in examples] + list(X[200:]), [e.label for e in examples] + y[200:])
-    for x, decision in zip(X, decisions, strict=False):
-        early.observe(x, decision)
-    for x in X:
-        one, other = late.decide(x), early.decide(x)
-        assert one.label == other.label
-        assert one.distance == pytest.approx(other.distance, abs=1e-12)
+def test_a_late_answer_moves_the_centroid_by_its_share_of_all_that_the_label_was_given():
+    policy = SequentialKMeans(space="euclidean", n_labels=2)
+    policy.learn([0.0], "a")
+    policy.learn([10.0], "b")
+    policy.observe([4.0], policy.decide([4.0]))  # the centroid of a is now 4
+    policy.learn([7.0], "a")
+    assert policy.decide([5.0]).distance == pytest.approx(5.0 - 5.0)  # 4 + (7 - 4) / (two examples and one guess)
 
 
 def test_kmeans_asks_again_once_the_only_example_of_a_label_is_forgotten():

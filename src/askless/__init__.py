@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from askless.policies.named import make_policy
     from askless.policies.sequential_kmeans import SequentialKMeans
     from askless.policies.similarity_threshold import SimilarityThreshold
-    from askless.simulate import simulate, simulate_many
 
 _HOMES = {
     "ActivePerceptron": "askless.policies.active_perceptron",
@@ -46,8 +45,6 @@ _HOMES = {
     "load": "askless.persist",
     "make_policy": "askless.policies.named",
     "save": "askless.persist",
-    "simulate": "askless.simulate",
-    "simulate_many": "askless.simulate",
 }
 
 __all__ = [
@@ -73,8 +70,6 @@ __all__ = [
     "load",
     "make_policy",
     "save",
-    "simulate",
-    "simulate_many",
 ]
 
 

@@ -21,7 +21,7 @@ def print_summary(screen: Console, trace: Trace, watched: Watched, by_hand: bool
     """Print what was automated, what it cost, where it was hard, and two examples."""
     screen.print(f"\n[bold]{trace.rounds} questions, {len(set(watched.truth))} labels, policy {trace.policy}[/bold]")
     if by_hand:
-        screen.print("[dim]tau=0.8 was chosen by hand: of 0.7, 0.75, 0.8, 0.85 it did best on these questions.[/dim]")
+        screen.print("[dim]tau=0.8 was chosen by hand: of 0.7, 0.75, 0.8, 0.85 it did best over ten orders.[/dim]")
     screen.print(Padding(_figures(trace), (1, 0), expand=False))
     screen.print("[bold]The hardest labels[/bold]")
     screen.print(Padding(_hardest(trace), (0, 0, 1, 0), expand=False))

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from askless.geometry.jit import kernel
+from askless.geometry.jit import part
 
 AT_ONCE = 3  # columns that enter between two solves with the triangle
 AGAIN = 0.1  # share of a squared length below which a pass of Gram-Schmidt is repeated
 PIVOT = 1e-13  # a column whose new part is shorter than this, relative to itself, adds nothing that can be computed
 
 
-@kernel
+@part
 def dot(x, y, n):
     """The inner product of the first n entries."""
     s = 0.0
@@ -34,14 +34,14 @@ def dot(x, y, n):
     return s
 
 
-@kernel
+@part
 def axpy(c, x, y, n):
     """Add c x to y in place."""
     for i in range(n):
         y[i] += c * x[i]
 
 
-@kernel
+@part
 def products(M, n, x, out):
     """The inner products of the first n rows of M with x, four rows at a time."""
     d = x.shape[0]
@@ -64,7 +64,7 @@ def products(M, n, x, out):
         j += 1
 
 
-@kernel
+@part
 def subtract_rows(M, n, c, x):
     """Subtract sum_j c_j M_j, over the first n rows, from x, four rows at a time."""
     d = x.shape[0]
@@ -80,7 +80,7 @@ def subtract_rows(M, n, c, x):
         j += 1
 
 
-@kernel
+@part
 def back_substitute(R, rhs, k, a):
     """Solve for the weights of the k chosen columns. Row i of R holds column i of the triangle, 1 / pivot last."""
     for i in range(k):
@@ -92,7 +92,7 @@ def back_substitute(R, rhs, k, a):
         a[i] = x
 
 
-@kernel
+@part
 def enter_column(Z, c, basis, R, rhs, res, k):
     """Append column c of Z as number k; False where it depends on the others or would not get a positive weight."""
     dp = res.shape[0]
@@ -129,7 +129,7 @@ def enter_column(Z, c, basis, R, rhs, res, k):
     return True
 
 
-@kernel
+@part
 def leave_column(r, basis, R, rhs, res, k):
     """Remove column number r of k; its part of the target returns to the residual."""
     dp = res.shape[0]
@@ -154,13 +154,13 @@ def leave_column(r, basis, R, rhs, res, k):
         res[i] += rhs[k - 1] * basis[k - 1, i]
 
 
-@kernel
+@part
 def tolerance(square):
     """What may be rounding in the inner product of a unit column and a residual of this squared length."""
     return max(1e-14 * np.sqrt(square), 2e-16)
 
 
-@kernel
+@part
 def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial):
     """Solve over the first m columns of Z, continuing from the k chosen ones; returns the new k.
 
@@ -206,7 +206,7 @@ def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial):
     return k
 
 
-@kernel
+@part
 def restore_signs(passive, chosen, a, basis, R, rhs, res, k, trial):
     """Move the weights towards the least-squares ones, dropping each column whose weight reaches zero."""
     while k > 0:

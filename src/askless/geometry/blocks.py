@@ -23,14 +23,14 @@ def block_rows(examples: int) -> int:
 class QueryBlock:
     """Rows of queries and, for the block at hand, their inner products with all examples.
 
-    An example appended since the block's product was made adds one column to it (the block against that example), so
-    learning between queries costs one short product and no new scan. Any other change makes the product anew.
+    What was appended since the block's product was made is multiplied with the query at hand alone, so learning between
+    queries costs a short product and no new scan. Any other change makes the block's product anew.
     """
 
     def __init__(self, store: ExampleStore, X: NDArray[Any]) -> None:
         self._store, self._X = store, X
-        self._first = self._last = 0
-        self._known = 0
+        self._index: object = None
+        self._first = self._last = self._known = 0
         self._changes = -1
         self._queries: NDArray[Any] = X[:0]
         self._products: NDArray[Any] = np.zeros((0, 0))
@@ -41,38 +41,27 @@ class QueryBlock:
     def nearest_two(self, i: int, tau: float = 1.0, distance: str = "hull", exact: bool = False) -> NearestTwo:
         """The nearest two of query number i, with all that the store holds now."""
         store = self._store
-        with store._lock:
-            index = store._require_index()
-            if not self._first <= i < self._last or self._changes != store.changes or index is not self._index:
+        with store.lock:
+            index = store.index
+            if not self._first <= i < self._last or self._changes != store.changes or self._index is not index:
                 self._multiply(i)
-            elif self._known < index.size:
-                self._extend()
-            return store.settle(
-                self._queries[i - self._first],
-                self._products[i - self._first, : index.size],
-                tau,
-                distance,
-                exact,
-            )
+            known, size, row = self._known, index.size, i - self._first
+            if size > self._products.shape[1]:
+                wider = np.empty((len(self._queries), size + len(self._queries)), index.dtype)
+                wider[:, :known] = self._products[:, :known]
+                self._products = wider
+            query, products = self._queries[row], self._products[row]
+            if size > known:
+                np.dot(index.block[known:size], query, out=products[known:size])
+            return store.settle(query, products[:size], tau, distance, exact)
 
     def _multiply(self, i: int) -> None:
         """The product of the block that starts at query i with all examples."""
         store = self._store
-        self._index = index = store._require_index()
+        self._index = index = store.index
         self._first, self._last = i, min(len(self._X), i + block_rows(index.size))
         self._queries = store.rounded(self._X[i : self._last])
         rows = self._last - i
         self._products = np.empty((rows, index.size + rows), index.dtype)
         np.matmul(self._queries, index.block[: index.size].T, out=self._products[:, : index.size])
         self._known, self._changes = index.size, store.changes
-
-    def _extend(self) -> None:
-        """Columns for the examples appended since."""
-        index = self._store._require_index()
-        fresh = index.block[self._known : index.size]
-        if index.size > self._products.shape[1]:
-            wider = np.empty((len(self._queries), index.size + len(self._queries)), index.dtype)
-            wider[:, : self._known] = self._products[:, : self._known]
-            self._products = wider
-        self._products[:, self._known : index.size] = self._queries @ fresh.T
-        self._known = index.size

@@ -21,13 +21,13 @@ import numpy as np
 
 from askless.geometry.gram import quadratic_form, solve_gram
 from askless.geometry.index import gram_view
-from askless.geometry.jit import kernel
+from askless.geometry.jit import part
 from askless.geometry.project import SPHERE
 
 SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with the conditions that `gram` sets
 
 
-@kernel
+@part
 def nearest_examples(ix, b, qq, eps, high):
     """An upper bound of c for every label: its nearest example, by the scan."""
     for i in range(high.shape[0]):
@@ -45,7 +45,7 @@ def nearest_examples(ix, b, qq, eps, high):
             high[i] = max(0.0, 0.5 * qq - best) + eps * ix.pmax[i]
 
 
-@kernel
+@part
 def first_low(ix, i, b, qq, eps, hulls, high):
     """The lower bound of c that the scan gives for one label."""
     if not hulls:
@@ -76,7 +76,7 @@ def first_low(ix, i, b, qq, eps, hulls, high):
     return 0.5 * apart * apart / (from_center + 2.0 * off + 1e-300) if apart > 0.0 else 0.0
 
 
-@kernel
+@part
 def gather(ix, i, b, y):
     """The inner products of one label's examples."""
     at = ix.start[i]
@@ -84,7 +84,7 @@ def gather(ix, i, b, y):
         y[j] = b[ix.members[at + j]]
 
 
-@kernel
+@part
 def span_bounds(ix, i, y, qq, eps, work):
     """(low, high) of a small label from its inverse, high infinite unless the span's nearest point is in the hull.
 
@@ -105,7 +105,7 @@ def span_bounds(ix, i, y, qq, eps, work):
     return max(0.0, 1.0 - norm - min(off, eps * ix.reach[i]) - SLOP), max(0.0, 1.0 - norm + eps * total / norm) + SLOP
 
 
-@kernel
+@part
 def affine_bounds(ix, i, K_inv, n, y, qq, off, work):
     """The same in euclidean space, from the affine weights a = K^-1 (y + mu 1), sum a = 1.
 
@@ -136,7 +136,7 @@ def affine_bounds(ix, i, K_inv, n, y, qq, off, work):
     return max(0.0, 0.5 * square - off * size - 0.5 * off * off * n / ix.lam[i] - slop), np.inf
 
 
-@kernel
+@part
 def gram_bounds(ix, i, y, qq, eps):
     """(low, high) of a small label by solving its problem on the Gram matrix with the inner products of the scan.
 
@@ -160,7 +160,7 @@ def gram_bounds(ix, i, y, qq, eps):
     return max(0.0, low), max(0.0, 1.0 - (fit - eps * total) / norm) + SLOP
 
 
-@kernel
+@part
 def hull_bounds(G, n, y, qq, off, a):
     """The euclidean part of `gram_bounds`: columns (p_j - q, rho), as in `active_set`."""
     nearest, largest = np.inf, qq

@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from askless.geometry.projection import hulls_meet
-from askless.types import Label, Vector
+from askless.types import Label
 
 if TYPE_CHECKING:
     from askless.geometry.store import ExampleStore
 
 
-def possible_labels(store: ExampleStore, x: Vector) -> list[Label]:
+def possible_labels(store: ExampleStore, x: ArrayLike) -> list[Label]:
     """The labels that the examples do not rule out for x; stops at two, because then nothing is deduced."""
     points = {label: store.vectors(label) for label in store.labels}
     left: list[Label] = []

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from askless.geometry.jit import kernel
+from askless.geometry.jit import part
 
 PIVOT = 1e-11  # relative pivot below which a column counts as dependent
 CONDITION = 1e-6  # an inverse is used only where 1 / (||K|| ||K^-1||) exceeds this
 
 
-@kernel
+@part
 def quadratic_form(K, n, y, out):
     """Write K y into out and return y'Ky, for the leading n by n part."""
     total = 0.0
@@ -30,7 +30,7 @@ def quadratic_form(K, n, y, out):
     return total
 
 
-@kernel
+@part
 def border_inverse(K_inv, n, g, corner):
     """Grow the inverse of an n by n matrix by the row and column (g, corner), in place; False where it cannot be."""
     u = np.empty(n)
@@ -46,7 +46,7 @@ def border_inverse(K_inv, n, g, corner):
     return True
 
 
-@kernel
+@part
 def floor_of_spectrum(K_inv, K_trace, n):
     """A lower bound of the smallest eigenvalue from the inverse, 0 where the inverse is not to be trusted."""
     s = 0.0
@@ -57,7 +57,7 @@ def floor_of_spectrum(K_inv, K_trace, n):
     return lam if lam > CONDITION * K_trace else 0.0
 
 
-@kernel
+@part
 def enter(G, j, b, L, y, chosen, k):
     """Append row j to the Cholesky factor of the chosen columns; False where it depends on them."""
     t = 0.0
@@ -80,7 +80,7 @@ def enter(G, j, b, L, y, chosen, k):
     return True
 
 
-@kernel
+@part
 def leave(r, L, y, chosen, k):
     """Remove row r from the factor of k rows by Givens rotations of neighbouring columns."""
     for i in range(r, k - 1):
@@ -98,7 +98,7 @@ def leave(r, L, y, chosen, k):
         y[i], y[i + 1] = c0 * u + s0 * w, c0 * w - s0 * u
 
 
-@kernel
+@part
 def solve_factor(L, y, k, trial):
     """Solve L' trial = y."""
     for i in range(k - 1, -1, -1):
@@ -108,7 +108,7 @@ def solve_factor(L, y, k, trial):
         trial[i] = s / L[i, i]
 
 
-@kernel
+@part
 def solve_gram(G, b, n, tol, a):
     """Weights of the solution into a[:n]; returns the largest gradient left, a bound on what optimality lacks."""
     L = np.empty((n, n))

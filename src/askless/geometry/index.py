@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.gram import border_inverse, floor_of_spectrum
-from askless.geometry.jit import kernel
+from askless.geometry.jit import kernel, part
 from askless.geometry.project import EUCLIDEAN, SPHERE, project_label
 
 FRESH = 1.25  # a reference vector is renewed when the label has grown by this factor
@@ -56,13 +56,13 @@ class Index(NamedTuple):
     space: int
 
 
-@kernel
+@part
 def gram_view(pool, at, room):
     """A label's block of a pool as a square matrix."""
     return pool[at : at + room * room].reshape(room, room)
 
 
-@kernel
+@part
 def settle_reference(ix, i):
     """Set lean and reach from gw and cc, once those stand."""
     at, n = ix.start[i], ix.sizes[i]
@@ -81,7 +81,7 @@ def settle_reference(ix, i):
     ix.reach[i] = reach
 
 
-@kernel
+@part
 def lean_on_nearest_to_origin(ix, i, center):
     """Take the hull's point nearest to the origin for reference, and write it into `center`."""
     at, n, d = ix.start[i], ix.sizes[i], ix.P.shape[1]
@@ -90,10 +90,10 @@ def lean_on_nearest_to_origin(ix, i, center):
     picked = np.empty(n + 1, np.int64)
     weights = np.empty(n + 1)
     origin, unused = np.zeros(d), np.zeros(d)
-    none = np.zeros(1)
+    zeros = np.zeros(ix.P.shape[0])
     _, _, k, _ = project_label(
-        ix.P, ix.scales, rows, n, origin, EUCLIDEAN, none, 0.0, ix.lean[at : at + n], unused, False, first, 0,
-        np.inf, -1.0, 0.0, picked, weights, unused,
+        ix.P, ix.scales, ix.squares, rows, n, origin, EUCLIDEAN, zeros, 0.0, ix.lean[at : at + n], unused, False,
+        first, 0, np.inf, -1.0, 0.0, picked, weights, unused,
     )  # fmt: skip
     for i_ in range(d):
         center[i_] = 0.0
@@ -109,7 +109,7 @@ def lean_on_nearest_to_origin(ix, i, center):
     settle_reference(ix, i)
 
 
-@kernel
+@part
 def refer_small(ix, i):
     """Centroid, gw, lean and lam of a small label from its Gram matrix."""
     at, n, d = ix.start[i], ix.sizes[i], ix.P.shape[1]
@@ -130,7 +130,7 @@ def refer_small(ix, i):
         lean_on_nearest_to_origin(ix, i, np.empty(d))
 
 
-@kernel
+@part
 def invert_small(ix, i):
     """Build the inverse of K from nothing, row by row."""
     n, room, at = ix.sizes[i], ix.room[i], ix.gram_at[i]
@@ -152,7 +152,7 @@ def invert_small(ix, i):
     ix.lam[i] = floor_of_spectrum(K_inv, trace, n)
 
 
-@kernel
+@part
 def gram_row(ix, i, j):
     """Fill row and column j of a small label's Gram matrix for the members up to j."""
     at, d = ix.start[i], ix.P.shape[1]
@@ -166,6 +166,24 @@ def gram_row(ix, i, j):
 
 
 @kernel
+def append(ix, i, row):
+    """Measure the vector at `row`, and add it to a label that has room for it; returns its squared norm."""
+    square = 0.0
+    for k in range(ix.P.shape[1]):
+        x = np.float64(ix.P[row, k])
+        square += x * x
+    if ix.space == SPHERE:
+        ix.scales[row], ix.squares[row] = 1.0 / np.sqrt(square), 1.0
+    else:
+        ix.scales[row], ix.squares[row] = 1.0, square
+    if ix.big[i] >= 0:
+        append_big(ix, i, row)
+    else:
+        append_small(ix, i, row)
+    return square
+
+
+@part
 def append_small(ix, i, row):
     """Add an example to a small label that has room for it."""
     n = ix.sizes[i]
@@ -225,7 +243,7 @@ def refer_big(ix, i):
         lean_on_nearest_to_origin(ix, i, center)
 
 
-@kernel
+@part
 def append_big(ix, i, row):
     """Add an example to a large label that has room for it."""
     at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]
@@ -264,7 +282,7 @@ def append_big(ix, i, row):
             ix.referred[B] = n + 1
 
 
-@kernel
+@part
 def keep_direction(ix, i, direction, support):
     """Remember a separating direction of a large label, in place of the oldest."""
     B = ix.big[i]

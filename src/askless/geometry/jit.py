@@ -21,18 +21,25 @@ from typing import Any
 
 import numba
 
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function on first use, cache it on disk, and run it without the GIL; numba infers the types."""
+    """Compile a function that Python calls, on first use; cache it on disk, and run it without the GIL."""
     config: Any = numba.config
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_folder()  # read when the decorator is applied, so other users of numba keep theirs
     try:
-        compiled: Callable[..., Any] = numba.njit(
-            cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-        )(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, **_OPTIONS)(function)
     finally:
         config.CACHE_DIR = before
+    return compiled
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that only kernels call: it becomes part of them, with no way in from Python."""
+    njit: Any = numba.njit  # its published types lack these two options
+    compiled: Callable[..., Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
     return compiled
 
 
@@ -60,7 +67,7 @@ def told_if_slow(seconds: float = 1.5) -> Iterator[None]:
     """Say on stderr that kernels are being compiled, where that takes longer than loading them from the cache."""
 
     def tell() -> None:
-        sys.stderr.write("askless: compiling the geometry kernels, about a minute (once: the result is cached) ...\n")
+        sys.stderr.write("askless: compiling the geometry kernels, a minute or two (once: the result is cached) ...\n")
 
     timer = threading.Timer(seconds, tell)
     timer.daemon = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -120,17 +121,10 @@ class LabelIndex:
         if row == len(self.block):
             self._grow_rows()
         self.block[row] = vector
-        wide = self.block[row].astype(np.float64)
-        square = float(np.dot(wide, wide))
-        if self.space == SPHERE:
-            self._arrays["scales"][row] = 1.0 / np.sqrt(square)
-            self._arrays["squares"][row] = 1.0
-        else:
-            self._arrays["scales"][row] = 1.0
-            self._arrays["squares"][row] = square
-            self.scale = max(self.scale, float(np.sqrt(square)))
         self.size += 1
-        self._enter(row, label)
+        square = self._enter(row, label)
+        if self.space == EUCLIDEAN:
+            self.scale = max(self.scale, math.sqrt(square))
         return row
 
     def relabel(self, row: int, label: Label) -> None:
@@ -161,7 +155,7 @@ class LabelIndex:
         self.labels[slot] = label
         self.slot_of[label] = slot
 
-    def _enter(self, row: int, label: Label) -> None:
+    def _enter(self, row: int, label: Label) -> float:
         slot = self.slot_of.get(label)
         if slot is None:
             slot = self._new_slot(label)
@@ -170,10 +164,8 @@ class LabelIndex:
             self._make_room(slot)
         self.row_slot[row] = slot
         self.row_place[row] = a["sizes"][slot]
-        if a["big"][slot] >= 0:
-            kernels.append_big(self._ix, slot, row)
-        else:
-            kernels.append_small(self._ix, slot, row)
+        square: float = kernels.append(self._ix, slot, row)
+        return square
 
     def _leave(self, row: int) -> None:
         """Take a row out of its label; the label's last example takes its place, an empty label goes."""

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry.active_set import axpy, dot, enter_column, restore_signs, solve_columns, tolerance
-from askless.geometry.jit import kernel
+from askless.geometry.jit import kernel, part
 
 EUCLIDEAN, SPHERE = 0, 1
 FEASIBLE = 4e-14  # an inner product with the residual up to this counts as zero where nothing better can be had
@@ -56,7 +56,7 @@ class Work(NamedTuple):
     normal: NDArray[np.float64]  # the unit separating direction of the last bound
 
 
-@kernel
+@part
 def make_work(n, d, space):
     """Arrays for n examples in d dimensions, the residual set to the target of norm 1."""
     width = d if space == SPHERE else d + 1
@@ -83,7 +83,7 @@ def make_work(n, d, space):
     )
 
 
-@kernel
+@part
 def load_column(P, row, scale, q, d, space, rho, z):
     """Write the unit column of one example into z; returns its length before scaling, in units of rho."""
     dp = z.shape[0]
@@ -93,18 +93,21 @@ def load_column(P, row, scale, q, d, space, rho, z):
         for i in range(d, dp):
             z[i] = 0.0
         return 1.0
+    square = rho * rho
     for i in range(d):
-        z[i] = (P[row, i] - q[i]) / rho
-    z[d] = 1.0
+        z[i] = P[row, i] - q[i]
+        square += z[i] * z[i]
+    size = np.sqrt(square)
+    scale = 1.0 / size
+    for i in range(d):
+        z[i] *= scale
+    z[d] = rho * scale
     for i in range(d + 1, dp):
         z[i] = 0.0
-    size = np.sqrt(dot(z, z, dp))
-    for i in range(dp):
-        z[i] /= size
-    return size
+    return size / rho
 
 
-@kernel
+@part
 def keep_largest(value, index, values, indices, count):
     """Insert into a list sorted downwards, as long as the arrays; returns the new count."""
     room = values.shape[0]
@@ -120,7 +123,7 @@ def keep_largest(value, index, values, indices, count):
     return count if count == room else count + 1
 
 
-@kernel
+@part
 def row_products(P, rows, n, x, d, out):
     """The inner products of the rows of P at `rows` with x, four at a time."""
     j = 0
@@ -143,8 +146,8 @@ def row_products(P, rows, n, x, d, out):
         j += 1
 
 
-@kernel
-def price(P, scales, rows, n, q, space, rho, b, eps, lean, work):
+@part
+def price(P, scales, squares, rows, n, q, space, rho, b, eps, lean, work):
     """Every example against the residual: the best candidates, and in `found` what the bounds need.
 
     found[0]: the largest inner product with a unit column; found[1]: sphere, max <res, p_j> / <v, p_j>; euclidean,
@@ -154,12 +157,11 @@ def price(P, scales, rows, n, q, space, rho, b, eps, lean, work):
     res, listed, values, indices = work.res, work.listed, work.values, work.indices
     count, worst, lifted, least, most = 0, -np.inf, -np.inf, 0.0, np.inf
     tol = tolerance(dot(res, res, res.shape[0]))
-    if space == SPHERE:
-        along = np.empty(n)
-        row_products(P, rows, n, res, d, along)
+    along = np.empty(n)
+    row_products(P, rows, n, res, d, along)
+    base, qq = (0.0, 0.0) if space == SPHERE else (dot(q, res, d), dot(q, q, d))
     for j in range(n):
         row = rows[j]
-        s = 0.0
         if space == SPHERE:
             s = along[j] * scales[row]
             g = s
@@ -170,13 +172,9 @@ def price(P, scales, rows, n, q, space, rho, b, eps, lean, work):
             elif w < 0.0:
                 most = min(most, s / w)
         else:
-            m = 0.0
-            for i in range(d):
-                e = P[row, i] - q[i]
-                s += e * res[i]
-                m += e * e
+            s = along[j] - base
             lifted = max(lifted, s)
-            g = (s + rho * res[d]) / np.sqrt(m + rho * rho)
+            g = (s + rho * res[d]) / np.sqrt(max(squares[row] - 2.0 * b[row] + qq, 0.0) + rho * rho)
         worst = max(worst, g)
         if g > tol and listed[j] == 0:
             count = keep_largest(g, j, values, indices, count)
@@ -184,7 +182,7 @@ def price(P, scales, rows, n, q, space, rho, b, eps, lean, work):
     return count
 
 
-@kernel
+@part
 def cone_interval(q, v, pointed, work):
     """(low, high) of c on the sphere from the last pricing, where the projection is not zero."""
     d = q.shape[0]
@@ -214,7 +212,7 @@ def cone_interval(q, v, pointed, work):
     return min(high, sine * sine / (1.0 + np.sqrt(1.0 - sine * sine))), high
 
 
-@kernel
+@part
 def hull_interval(q, rho, work):
     """(low, high) of c in euclidean space from the last pricing."""
     d = q.shape[0]
@@ -233,7 +231,7 @@ def hull_interval(q, rho, work):
     return min(high, 0.5 * apart * apart), high
 
 
-@kernel
+@part
 def scale_of(P, rows, q, first, space):
     """The unit of length of a euclidean problem: the distance to the nearest of the first examples; 0 for a copy."""
     if space == SPHERE:
@@ -249,7 +247,7 @@ def scale_of(P, rows, q, first, space):
     return np.sqrt(nearest)
 
 
-@kernel
+@part
 def drop_idle(work, m, k):
     """Shorten the list to the columns that have weight, in their order; returns the new length."""
     Z, dp = work.Z, work.Z.shape[1]
@@ -274,7 +272,7 @@ def drop_idle(work, m, k):
     return k
 
 
-@kernel
+@part
 def add_columns(P, scales, rows, q, space, rho, wanted, count, work, m):
     """Load examples into the short list as far as it has room; returns its new length."""
     for c in range(count):
@@ -288,7 +286,7 @@ def add_columns(P, scales, rows, q, space, rho, wanted, count, work, m):
     return m
 
 
-@kernel
+@part
 def start_warm(work, count):
     """Give weight to the first columns of the list at once: those that spanned the point of an earlier projection."""
     k = 0
@@ -301,7 +299,7 @@ def start_warm(work, count):
     return restore_signs(work.passive, work.chosen, work.a, work.basis, work.R, work.rhs, work.res, k, work.trial)
 
 
-@kernel
+@part
 def nearest_point(P, scales, rows, q, space, work, k, picked, weights):
     """Write the examples that span the nearest point, with weights, and return c of that point, from the vectors."""
     d = q.shape[0]
@@ -328,7 +326,7 @@ def nearest_point(P, scales, rows, q, space, work, k, picked, weights):
     return 0.5 * dot(x, x, d)
 
 
-@kernel
+@part
 def nearest_example(P, scales, rows, n, q, space, picked, weights):
     """The nearest example alone: c of it, from the vectors."""
     best, d = np.inf, q.shape[0]
@@ -345,16 +343,16 @@ def nearest_example(P, scales, rows, n, q, space, picked, weights):
     return 0.5 * best
 
 
-@kernel
+@part
 def project_label(
-    P, scales, rows, n, q, space, b, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap, picked,
-    weights, direction,
+    P, scales, squares, rows, n, q, space, b, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
+    picked, weights, direction,
 ):  # fmt: skip
     """An interval for c = d^2/2 between query q and the hull of the n examples at `rows`.
 
     `first` (at least one) are positions in `rows` to start from, of which the first n_warm spanned the point of an
     earlier projection of the same query; b[rows[j]] are the inner products of the scan, off by at most eps. Stops
-    once low > stop_low, high < stop_high or high - low < stop_gap * high, else at the optimum. Writes the positions
+    once low > stop_low, high < stop_high or high - low <= stop_gap * high, else at the optimum. Writes the positions
     that span the nearest point into `picked`, their weights into `weights`, the unit normal of the hyperplane behind
     `low` into `direction` (zero where none was found). Returns (low, high, number picked, done), done where the
     optimum was reached.
@@ -377,7 +375,7 @@ def project_label(
         k = solve_columns(
             work.Z, m, work.passive, work.chosen, work.a, work.basis, work.R, work.rhs, work.res, k, work.trial
         )
-        count = price(P, scales, rows, n, q, space, rho, b, eps, lean, work)
+        count = price(P, scales, squares, rows, n, q, space, rho, b, eps, lean, work)
         done = count == 0
         if k > 0:
             lo, high = cone_interval(q, v, pointed, work) if space == SPHERE else hull_interval(q, rho, work)
@@ -385,7 +383,7 @@ def project_label(
                 low = lo
                 for i in range(q.shape[0]):
                     direction[i] = work.normal[i]
-            if low > stop_low or high < stop_high or high - low < stop_gap * high:
+            if low > stop_low or high < stop_high or high - low <= stop_gap * high:
                 break
         if done:
             break
@@ -408,7 +406,7 @@ def project_label(
     return min(low, high), high, k, done
 
 
-@kernel
+@part
 def project_nearby(P, scales, rows, n, q, b, high, k, picked, weights):
     """A better upper bound of c on the sphere where the query nearly lies in the cone of examples close to it.
 
@@ -430,9 +428,12 @@ def project_nearby(P, scales, rows, n, q, b, high, k, picked, weights):
     origin, first = np.zeros(d), np.zeros(1, np.int64)
     spot, share = np.empty(d + 2, np.int64), np.empty(d + 2)
     ones, places = np.ones(m, np.float32), np.arange(m).astype(np.int32)
+    squares, origin_b = np.empty(m), np.zeros(m)
+    for t in range(m):
+        squares[t] = dot(Y[t], Y[t], d)
     _, c, size, _ = project_label(
-        Y[:m], np.ones(m), places, m, origin, EUCLIDEAN, along, 0.0, ones, origin, False, first, 0, np.inf, -1.0, 0.0,
-        spot, share, np.empty(d),
+        Y[:m], np.ones(m), squares, places, m, origin, EUCLIDEAN, origin_b, 0.0, ones, origin, False, first, 0,
+        np.inf, -1.0, 0.0, spot, share, np.empty(d),
     )  # fmt: skip
     if not c < high:
         return high, k
@@ -443,13 +444,13 @@ def project_nearby(P, scales, rows, n, q, b, high, k, picked, weights):
 
 @kernel
 def project(
-    P, scales, rows, n, q, space, b, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap, picked,
-    weights, direction,
+    P, scales, squares, rows, n, q, space, b, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
+    picked, weights, direction,
 ):  # fmt: skip
     """`project_label`, and a second look where on the sphere the query is all but inside."""
     low, high, k, done = project_label(
-        P, scales, rows, n, q, space, b, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap, picked,
-        weights, direction,
+        P, scales, squares, rows, n, q, space, b, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
+        picked, weights, direction,
     )  # fmt: skip
     if space == SPHERE and NEAR_ZERO < high < NEAR:
         high, k = project_nearby(P, scales, rows, n, q, b, high, k, picked, weights)

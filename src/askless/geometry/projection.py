@@ -170,8 +170,8 @@ def _run(
     picked, some, direction = np.zeros(min(n, d + 1) + 1, np.int64), np.zeros(min(n, d + 1) + 1), np.zeros(d)
     rows, slope = np.arange(n, dtype=np.int32), lean.astype(np.float32)
     low, _, k, _ = project(
-        P, np.ones(n), rows, n, q, space, P @ q, ROUNDING * d, slope, v, pointed, first, 0, np.inf, -1.0, 0.0, picked,
-        some, direction,
+        P, np.ones(n), (P * P).sum(axis=1), rows, n, q, space, P @ q, ROUNDING * d, slope, v, pointed, first, 0, np.inf,
+        -1.0, 0.0, picked, some, direction,
     )  # fmt: skip
     weights = np.zeros(n)
     weights[picked[:k]] = some[:k]

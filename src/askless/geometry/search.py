@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.bounds import first_low, gather, gram_bounds, nearest_examples, span_bounds
 from askless.geometry.index import keep_direction
-from askless.geometry.jit import kernel
+from askless.geometry.jit import kernel, part
 from askless.geometry.project import EUCLIDEAN, SPHERE, keep_largest, nearest_example, project
 
 ASK, GUESS, CONFLICT = 0, 1, 2
@@ -41,7 +41,7 @@ class Memo(NamedTuple):
     clock: NDArray[np.int64]  # the entry to overwrite next
 
 
-@kernel
+@part
 def make_memo(k):
     """An empty memo for projections spanned by at most k examples."""
     return Memo(
@@ -53,7 +53,7 @@ def make_memo(k):
     )
 
 
-@kernel
+@part
 def recall(memo, i):
     """The memo's entry for label i, or -1."""
     for m in range(MEMO):
@@ -62,7 +62,7 @@ def recall(memo, i):
     return -1
 
 
-@kernel
+@part
 def first_examples(ix, i, b, memo, entry):
     """Where a projection starts: what the last one of this label ended with, and the most promising by the scan."""
     n = ix.sizes[i]
@@ -82,7 +82,7 @@ def first_examples(ix, i, b, memo, entry):
     return first
 
 
-@kernel
+@part
 def reference(ix, i, v):
     """The unit reference vector of a label, for the bounds of a projection on the sphere."""
     d = v.shape[0]
@@ -99,7 +99,7 @@ def reference(ix, i, v):
             axpy(ix.vw[j] * ix.scales[row] / length, ix.P[row], v, d)
 
 
-@kernel
+@part
 def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     """(low, high, done) of one label from the vectors; a large label keeps the direction that was found."""
     at, n, d = ix.start[i], ix.sizes[i], q.shape[0]
@@ -114,8 +114,8 @@ def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     if pointed:
         reference(ix, i, v)
     low, high, k, done = project(
-        ix.P, ix.scales, ix.members[at : at + n], n, q, ix.space, b, eps, ix.lean[at : at + n], v, pointed, first,
-        known, stop_low, stop_high, stop_gap, memo.picked[entry], memo.weights[entry], direction,
+        ix.P, ix.scales, ix.squares, ix.members[at : at + n], n, q, ix.space, b, eps, ix.lean[at : at + n], v, pointed,
+        first, known, stop_low, stop_high, stop_gap, memo.picked[entry], memo.weights[entry], direction,
     )  # fmt: skip
     memo.slot[entry], memo.size[entry] = i, k
     if ix.big[i] >= 0 and low > 0.0 and (pointed or ix.space == EUCLIDEAN):
@@ -125,7 +125,7 @@ def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     return low * (1.0 - REL), high * (1.0 + REL), done
 
 
-@kernel
+@part
 def direction_bound(ix, i, q):
     """A lower bound of c for a large label from the separating directions kept from earlier queries."""
     B, best = ix.big[i], 0.0
@@ -140,7 +140,7 @@ def direction_bound(ix, i, q):
     return best * best / (1.0 + np.sqrt(1.0 - best * best)) * (1.0 - REL)
 
 
-@kernel
+@part
 def nearest_slot(ix, i, q, b, eps, memo):
     """c of the nearest example of one label, from the vectors of those that the scan cannot tell from the best."""
     at, n, best, off = ix.start[i], ix.sizes[i], -np.inf, eps * ix.pmax[i]
@@ -163,7 +163,7 @@ def nearest_slot(ix, i, q, b, eps, memo):
     return c
 
 
-@kernel
+@part
 def refine(ix, i, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high, level, memo):
     """One step for one label: a better interval, and a higher level."""
     if not hulls:
@@ -193,7 +193,7 @@ def refine(ix, i, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high
     low[i], high[i] = max(low[i], lo), min(high[i], hi)
 
 
-@kernel
+@part
 def leaders(alive, m, low, high):
     """The label with the smallest high, the one with the second smallest, and of all but the first the least low."""
     best, second, rival = alive[0], -1, -1
@@ -210,19 +210,19 @@ def leaders(alive, m, low, high):
     return best, second, rival
 
 
-@kernel
+@part
 def plays_no_part(i, low, high, level, cut, zero):
     """Whether a label does not contain the query and is too far away to be in anyone's way."""
     return low[i] >= cut and (low[i] > zero or (level[i] == SETTLED and high[i] > zero))
 
 
-@kernel
+@part
 def cut_off(best_high, tau2, zero):
     """The c from which on a label plays no part: where it can neither win nor stand in the way of the best."""
     return max(best_high / tau2, zero) if tau2 > 0.0 else zero
 
 
-@kernel
+@part
 def nearest_by_high(high, room):
     """The labels with the smallest high, nearest first."""
     values, slots = np.empty(room), np.empty(room, np.int64)
@@ -234,7 +234,7 @@ def nearest_by_high(high, room):
     return slots[:count]
 
 
-@kernel
+@part
 def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
     """List the labels that the scan does not rule out; returns how many, and a lower bound of c of all others."""
     low, high, level, alive = scratch
@@ -256,7 +256,7 @@ def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
     return m, cut
 
 
-@kernel
+@part
 def settle_labels(ix, q, qq, b, eps, tau2, zero, hulls, best, m, floor, scratch, memo):
     """Refine the m labels in play until the intervals answer: (status, best, labels in play, bound of the others)."""
     low, high, level, alive = scratch
@@ -284,7 +284,7 @@ def settle_labels(ix, q, qq, b, eps, tau2, zero, hulls, best, m, floor, scratch,
             m = kept
 
 
-@kernel
+@part
 def settle_exactly(ix, q, qq, b, eps, hulls, scratch, memo):
     """Settle every label that may be among the nearest two; returns the nearest."""
     low, high, level, alive = scratch
@@ -304,7 +304,7 @@ def settle_exactly(ix, q, qq, b, eps, hulls, scratch, memo):
         refine(ix, target, q, qq, b, eps, hulls, cut, -1.0, 0.0, low, high, level, memo)
 
 
-@kernel
+@part
 def next_step(alive, m, labels, low, high, level, best, second, rival, tau2, zero):
     """Which label to refine, until which bound; or -1 and the status that the intervals settle."""
     H1 = high[best]
@@ -340,7 +340,7 @@ def next_step(alive, m, labels, low, high, level, best, second, rival, tau2, zer
     return next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero)
 
 
-@kernel
+@part
 def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
     """Only the best can win: refine it, or another that stands in its way, whichever is known less well.
 
@@ -367,7 +367,7 @@ def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
     return -1, 0.0, 0.0, ASK
 
 
-@kernel
+@part
 def closest_example(ix, i, b):
     """The row of a label's nearest example, by the scan."""
     at = ix.start[i]
@@ -413,7 +413,7 @@ def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, low
     return report(ix, b, status, best, slots, m, floor, zero, scratch, memo)
 
 
-@kernel
+@part
 def measured(ix, query, eps, scale, zero):
     """The query in float64, of norm 1 on the sphere; its square; the scan's error; zero as d^2 / 2."""
     d = query.shape[0]
@@ -430,7 +430,7 @@ def measured(ix, query, eps, scale, zero):
     return q, qq, eps * norm, 0.5 * zero * zero
 
 
-@kernel
+@part
 def report(ix, b, status, best, slots, m, floor, zero, scratch, memo):
     """What the store makes its answer from, as distances: low and high of the best, and of the nearest other label."""
     low, high, _, alive = scratch
@@ -457,7 +457,7 @@ def report(ix, b, status, best, slots, m, floor, zero, scratch, memo):
     return status, slots, np.sqrt(2.0 * found), np.sqrt(2.0 * high[slots]), rows, inside[:holding], span, weights
 
 
-@kernel
+@part
 def suggestions(likely, alive, m, best, high, room):
     """The nearest labels by what is known: the best, then of those in play and those likely by the scan the nearest."""
     values, slots = np.empty(room), np.empty(room, np.int64)

@@ -38,7 +38,7 @@ class ExampleStore:
         self._row_of: dict[ExampleId, int] = {}
         self._wide: set[ExampleId] = set()  # those that came as float64, where that decides the block's type
         self._next_id = 0
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self.changes = 0  # grows with every change that is not an append
 
     # -- what is in it ------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class ExampleStore:
         vector = as_vector(x, self.dim, "an example")
         label = as_label(label)
         wide = self.dtype is None and vector.dtype == np.float64
-        with self._lock:
+        with self.lock:
             key = self._new_id(id)
             held = np.dtype(self.dtype or ("float64" if wide else "float32"))
             stored = self._stored(vector, held)
@@ -105,9 +105,9 @@ class ExampleStore:
 
     def forget(self, id: ExampleId) -> None:
         """Remove an example."""
-        with self._lock:
+        with self.lock:
             row = self._row(id)
-            index = self._require_index()
+            index = self.index
             index.remove(row)
             moved = self._ids.pop()
             if row < len(self._ids):  # the last row took the place of the removed one
@@ -124,15 +124,15 @@ class ExampleStore:
     def relabel(self, id: ExampleId, label: Label) -> None:
         """Move an example to another label."""
         label = as_label(label)
-        with self._lock:
+        with self.lock:
             row = self._row(id)
-            self._require_index().relabel(row, label)
+            self.index.relabel(row, label)
             self.changes += 1
 
     def rename(self, old: Label, new: Label) -> None:
         """Give a label another name, which must not be in use."""
         new = as_label(new)
-        with self._lock:
+        with self.lock:
             index, slot = self._slot(old)
             if new != index.labels[slot]:
                 if new in index.slot_of:
@@ -141,7 +141,7 @@ class ExampleStore:
 
     def merge(self, source: Label, into: Label) -> None:
         """Move every example of one label to another."""
-        with self._lock:
+        with self.lock:
             index, slot = self._slot(source)
             self._slot(into)
             if source == into:
@@ -160,14 +160,14 @@ class ExampleStore:
 
     def nearest_two(self, x: ArrayLike, tau: float = 1.0, distance: str = "hull", exact: bool = False) -> NearestTwo:
         """The two labels nearest to a query, as exactly as the question "is ratio <= tau?" needs, or `exact`ly."""
-        index = self._require_index()
-        q = self._stored(as_vector(x, index.dim), index.dtype)
-        while True:
+        vector = as_vector(x, self.index.dim)
+        while True:  # again if the store changed under the scan, which runs without the lock
+            index, changes = self.index, self.changes
+            q = self._stored(vector, index.dtype)
             b = index.scan(q)
-            with self._lock:
-                if len(b) == index.size and index is self._index:
+            with self.lock:
+                if len(b) == index.size and index is self._index and changes == self.changes:
                     return self.settle(q, b, tau, distance, exact)
-            index = self._require_index()
 
     def nearest_two_many(
         self, X: ArrayLike, tau: float = 1.0, distance: str = "hull", exact: bool = False
@@ -188,9 +188,9 @@ class ExampleStore:
 
     def distances(self, X: ArrayLike, distance: str = "hull") -> tuple[tuple[Label, ...], NDArray[np.float64]]:
         """The labels, and the distance of every row of X to each of them."""
-        index = self._require_index()
+        index = self.index
         queries = as_matrix(X, index.dim)
-        with self._lock:
+        with self.lock:
             out = np.empty((len(queries), len(index.labels)))
             for i, x in enumerate(queries):
                 q = self._stored(x, index.dtype)
@@ -199,7 +199,7 @@ class ExampleStore:
 
     def settle(self, q: Vector, b: Vector, tau: float, distance: str, exact: bool = False) -> NearestTwo:
         """The search itself, for a stored-like query and its inner products with all examples; under the lock."""
-        index = self._require_index()
+        index = self.index
         found = index.settle(q, b, tau, ZERO, _hulls(distance), exact)
         status, slots, span, highs, near, inside, rows, weights = found
         labels, ids = index.labels, self._ids
@@ -222,7 +222,7 @@ class ExampleStore:
 
     def rounded(self, X: NDArray[Any]) -> NDArray[Any]:
         """Rows as the store would hold them."""
-        dtype = self._require_index().dtype
+        dtype = self.index.dtype
         rows: NDArray[Any]
         if self.space == "euclidean":
             rows = X.astype(dtype)
@@ -237,7 +237,7 @@ class ExampleStore:
     # -- saving -------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
         """The examples as arrays and lists."""
-        with self._lock:
+        with self.lock:
             index, n = self._index, len(self)
             return {
                 "x": np.zeros((0, 0)) if index is None else index.block[:n].copy(),
@@ -250,11 +250,11 @@ class ExampleStore:
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
         x: NDArray[Any] = state["x"]
-        with self._lock:
+        with self.lock:
             if len(x):
                 self._index = LabelIndex(self.space, x.shape[1], x.dtype)
             for row, label, id in zip(x, state["label"], state["id"], strict=True):
-                self._row_of[id] = self._require_index().append(row, label)
+                self._row_of[id] = self.index.append(row, label)
                 self._ids.append(id)
             self._wide = {id for id, wide in zip(self._ids, state["wide"], strict=True) if wide}
             self._next_id = int(state["next_id"])
@@ -262,7 +262,7 @@ class ExampleStore:
 
     def _hold_as(self, dtype: np.dtype[Any]) -> None:
         """Copy all examples into a block of another type; their values fit."""
-        old = self._require_index()
+        old = self.index
         self._index = LabelIndex(self.space, old.dim, dtype)
         for row, slot in enumerate(old.row_slot[: old.size].tolist()):
             self._index.append(old.block[row].astype(dtype), old.labels[slot])
@@ -279,10 +279,12 @@ class ExampleStore:
         return stored
 
     def _example(self, row: int) -> Example:
-        index = self._require_index()
+        index = self.index
         return Example(self._ids[row], index.labels[index.row_slot[row]], index.block[row].copy())
 
-    def _require_index(self) -> LabelIndex:
+    @property
+    def index(self) -> LabelIndex:
+        """The arrays behind the store; an error before the first example."""
         if self._index is None:
             raise InvalidInput("The store has no examples yet; append one before searching it.")
         return self._index

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from askless.geometry.nearest import NearestTwo
 from askless.policies.hull_policy import HullPolicy
-from askless.types import Always, Ask, Decision, Vector
+from askless.types import Always, Ask, Decision
 
 
 class AlwaysAsk(HullPolicy):
@@ -15,5 +17,5 @@ class AlwaysAsk(HullPolicy):
 
     _distance = "nearest"
 
-    def _verdict(self, x: Vector, nearest: NearestTwo) -> Decision:
+    def _verdict(self, x: ArrayLike, nearest: NearestTwo) -> Decision:
         return Ask(Always(), nearest.suggestions)

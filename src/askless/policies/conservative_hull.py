@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from askless.errors import InvalidInput
 from askless.geometry.elimination import possible_labels
 from askless.geometry.nearest import NearestTwo
 from askless.policies.hull_policy import HullPolicy
-from askless.types import Ask, Conflict, Decision, Guess, OutsideHulls, Vector
+from askless.types import Ask, Conflict, Decision, Guess, OutsideHulls
 
 
 class ConservativeHull(HullPolicy):
@@ -31,7 +33,7 @@ class ConservativeHull(HullPolicy):
             raise InvalidInput("refine=True deduces labels by elimination and needs their number: give n_labels.")
         self.refine = bool(refine)
 
-    def _verdict(self, x: Vector, nearest: NearestTwo) -> Decision:
+    def _verdict(self, x: ArrayLike, nearest: NearestTwo) -> Decision:
         if nearest.is_conflict:
             return Ask(Conflict(nearest.inside), nearest.suggestions)
         if nearest.guessable:

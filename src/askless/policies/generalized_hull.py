@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from askless.errors import InvalidInput
 from askless.geometry.nearest import NearestTwo
 from askless.inputs import as_fraction
 from askless.policies.hull_policy import HullPolicy
-from askless.types import Ask, Conflict, Decision, Guess, OutsideHulls, TooClose, Vector
+from askless.types import Ask, Conflict, Decision, Guess, OutsideHulls, TooClose
 
 
 class GeneralizedHull(HullPolicy):
@@ -38,11 +40,13 @@ class GeneralizedHull(HullPolicy):
     def _threshold(self) -> float:
         return self.tau if self._all_labels_seen else 0.0
 
-    def _verdict(self, x: Vector, nearest: NearestTwo) -> Decision:
+    def _verdict(self, x: ArrayLike, nearest: NearestTwo) -> Decision:
         if nearest.is_conflict:
             return Ask(Conflict(nearest.inside), nearest.suggestions)
         if nearest.guessable:
-            return Guess(nearest.label, nearest.high, nearest.runner_up, nearest.ratio_high, nearest.evidence)
+            return Guess(
+                nearest.label, nearest.high, nearest.runner_up, min(nearest.ratio_high, self.tau), nearest.evidence
+            )
         if nearest.runner_up is None or not self._all_labels_seen:
             return Ask(OutsideHulls(nearest.label), nearest.suggestions)
         pair = (nearest.label, nearest.runner_up)

@@ -12,13 +12,13 @@ from askless.geometry.nearest import NearestTwo
 from askless.geometry.store import ExampleStore
 from askless.inputs import as_matrix
 from askless.policies.base import PolicyBase, State
-from askless.types import Ask, Decision, Example, ExampleId, Label, NoExamples, Vector
+from askless.types import Ask, Decision, Example, ExampleId, Label, NoExamples
 
 
 class HullPolicy(PolicyBase):
     """A policy that decides from the two labels nearest to the query.
 
-    Examples are stored as float32 or float64, as the first one came; `dtype` says otherwise. A subclass gives
+    Examples are stored as float32, or as float64 while one of them came so; `dtype` says otherwise. A subclass gives
     `_verdict`, which turns what the search found into a decision, and `_threshold`, the ratio the search must settle.
     """
 
@@ -31,7 +31,7 @@ class HullPolicy(PolicyBase):
         self.dtype = dtype
 
     @abstractmethod
-    def _verdict(self, x: Vector, nearest: NearestTwo) -> Decision:
+    def _verdict(self, x: ArrayLike, nearest: NearestTwo) -> Decision:
         """The decision that the nearest two call for."""
 
     @property
@@ -46,10 +46,10 @@ class HullPolicy(PolicyBase):
 
     def decide(self, x: ArrayLike) -> Decision:
         """Guess or ask, from the distances to the labels."""
-        v = self._store.query(x)
         if not len(self._store):
+            self._store.query(x)
             return Ask(NoExamples())
-        return self._verdict(v, self._store.nearest_two(v, self._threshold, self._distance, self._exact))
+        return self._verdict(x, self._store.nearest_two(x, self._threshold, self._distance, self._exact))
 
     def decide_many(self, X: ArrayLike) -> list[Decision]:
         """The decisions on all rows as things stand now, faster than one by one."""

@@ -13,7 +13,7 @@ class SequentialKMeans(CentroidPolicy):
 
     The policy asks until every label has an example; a centroid starts as the mean of its label's examples.
     Then it guesses every query, and each guess i that is acted on (`observe`) moves centroid i by (q - c_i)
-    / kappa_i. An answer that arrives later counts as an example of the first phase. Nothing bounds its
+    / kappa_i. An answer that arrives later moves it by its share of the examples and guesses. Nothing bounds its
     mistakes: the guesses are never checked, so a centroid can drift away. Its centroids are not made of
     examples alone, so its guesses carry no evidence. [MacQueen 1967; Reveillard et al. 2026, appendix F.1]
     """

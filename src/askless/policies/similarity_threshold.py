@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from askless.geometry.nearest import NearestTwo
 from askless.inputs import as_fraction
 from askless.policies.hull_policy import HullPolicy
-from askless.types import Ask, Conflict, Decision, Exploring, Guess, NotSimilar, Vector
+from askless.types import Ask, Conflict, Decision, Exploring, Guess, NotSimilar
 
 _EQUAL = 1e-12  # similarities this close cannot be told apart
 
@@ -38,7 +40,7 @@ class SimilarityThreshold(HullPolicy):
     def _similarity(self, distance: float) -> float:
         return 1.0 - distance * distance / 2.0 if self.space == "sphere" else 1.0 / (1.0 + distance)
 
-    def _verdict(self, x: Vector, nearest: NearestTwo) -> Decision:
+    def _verdict(self, x: ArrayLike, nearest: NearestTwo) -> Decision:
         if nearest.is_conflict:
             return Ask(Conflict(nearest.inside), nearest.suggestions)
         if not nearest.inside:  # no example equals the query, so the similarity has to decide
