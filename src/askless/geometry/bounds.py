@@ -61,6 +61,13 @@ def first_low(ix, i, b, qq, eps, hulls, high):
         for j in range(at + 1, at + n):
             lifted = max(lifted, b[ix.members[j]] * ix.lean[j])
         return max(0.0, 1.0 - lifted - eps * ix.reach[i])
+    return plane_low(ix, i, b, qq, eps, high)
+
+
+@part
+def plane_low(ix, i, b, qq, eps, high):
+    """The euclidean lower bound of one label by the scan; the centroid may lower its upper bound too."""
+    at, n = ix.start[i], ix.sizes[i]
     referred = n if ix.big[i] < 0 else ix.referred[ix.big[i]]
     far, along = -np.inf, 0.0
     for j in range(at, at + n):

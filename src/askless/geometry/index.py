@@ -45,6 +45,7 @@ class Index(NamedTuple):
     cc: NDArray[np.float64]  # (L) ||c||^2
     reach: NDArray[np.float64]  # (L) the largest lean; infinite where the label is not known to be pointed
     pmax: NDArray[np.float64]  # (L) the largest norm
+    spread: NDArray[np.float64]  # (L) euclidean: the largest distance from the reference vector; 0 on the sphere
     lam: NDArray[np.float64]  # (L) a lower bound of the smallest eigenvalue of K; 0 where K has no usable inverse
     kappa: NDArray[np.float64]  # (L) K = G + kappa 11' (0 on the sphere), so that affine independence is enough
     big: NDArray[np.int32]  # (L) place in the arrays below, -1 for a small label
@@ -68,6 +69,11 @@ def settle_reference(ix, i):
     at, n = ix.start[i], ix.sizes[i]
     ix.reach[i] = np.inf
     if ix.space == EUCLIDEAN:
+        widest = 0.0
+        for j in range(at, at + n):
+            widest = max(widest, ix.squares[ix.members[j]] - 2.0 * ix.gw[j] + ix.cc[i])
+        # rounding of a difference of squares, which are up to pmax^2
+        ix.spread[i] = np.sqrt(widest + 1e-12 * ix.pmax[i] * ix.pmax[i])
         return
     length = np.sqrt(ix.cc[i])
     reach = 0.0
@@ -272,7 +278,9 @@ def append_big(ix, i, row):
     ix.pmax[i] = max(ix.pmax[i], np.sqrt(ix.squares[row]))
     ix.vw[at + n] = 0.0
     ix.gw[at + n] = ix.scales[row] * dot(point, ix.center[B], d)
-    if ix.space == SPHERE and ix.reach[i] < np.inf:
+    if ix.space == EUCLIDEAN:
+        settle_reference(ix, i)
+    elif ix.reach[i] < np.inf:
         length = np.sqrt(ix.cc[i])
         if ix.gw[at + n] > TINY * length:
             ix.lean[at + n] = length / ix.gw[at + n] * UP

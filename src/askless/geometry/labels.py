@@ -22,7 +22,7 @@ _PER_ROW = {"scales": float, "squares": float}
 _PER_ENTRY = {"members": np.int32, "lean": np.float32, "gw": float, "vw": float}
 _PER_SLOT = {
     "start": np.int32, "sizes": np.int32, "room": np.int32, "gram_at": np.int64, "cc": float, "reach": float,
-    "pmax": float, "lam": float, "kappa": float, "big": np.int32,
+    "pmax": float, "spread": float, "lam": float, "kappa": float, "big": np.int32,
 }  # fmt: skip
 
 
@@ -51,6 +51,7 @@ class LabelIndex:
         self._pool_used = self._gram_used = self._big_used = 0
         self._pool_waste = self._gram_waste = 0
         self._free_big: list[int] = []
+        self._most = 0  # examples of the largest label there has been
         self._arrays: dict[str, NDArray[Any]] = {
             **{name: np.zeros(0, kind) for name, kind in (_PER_ROW | _PER_ENTRY | _PER_SLOT).items()},
             "gram": np.zeros(0),
@@ -90,6 +91,7 @@ class LabelIndex:
             hulls,
             exact,
             SHOWN,
+            self._most,
             *self._scratch,
         )
         return found
@@ -165,6 +167,7 @@ class LabelIndex:
         self.row_slot[row] = slot
         self.row_place[row] = a["sizes"][slot]
         square: float = kernels.append(self._ix, slot, row)
+        self._most = max(self._most, int(a["sizes"][slot]))
         return square
 
     def _leave(self, row: int) -> None:

@@ -239,14 +239,19 @@ def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
     """List the labels that the scan does not rule out; returns how many, and a lower bound of c of all others."""
     low, high, level, alive = scratch
     cut = cut_off(high[best], tau2, zero)
-    cones, reach = hulls and ix.space == SPHERE, ix.reach
+    reach, spread, pmax = ix.reach, ix.spread, ix.pmax
     m = 0
     for i in range(high.shape[0]):
+        if i != best and hulls:  # c > cut by the nearest example alone
+            if ix.space == SPHERE:  # s <= reach * max_j b_j, or max_j b_j where that is negative
+                top = 1.0 - high[i] + 2.0 * eps
+                if 1.0 - max(top, top * reach[i]) > cut:
+                    continue
+            else:  # no point of the hull is further than the spread from all its examples
+                d = np.sqrt(2.0 * max(0.0, high[i] - 2.0 * eps * pmax[i])) - spread[i]
+                if d > 0.0 and 0.5 * d * d > cut:
+                    continue
         if i != best:
-            # c > cut by the nearest example alone: s <= reach * max_j b_j, or max_j b_j where that is negative
-            top = 1.0 - high[i] + 2.0 * eps
-            if cones and 1.0 - max(top, top * reach[i]) > cut:
-                continue
             low[i] = first_low(ix, i, b, qq, eps, hulls, high)
             level[i] = SCANNED
             if plays_no_part(i, low, high, level, cut, zero):
@@ -254,6 +259,28 @@ def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
         alive[m] = i
         m += 1
     return m, cut
+
+
+@part
+def look_once(ix, q, qq, b, eps, tau2, zero, best, m, floor, scratch, memo):
+    """One cheap step for every small label that may still win; returns the nearest, how many are in play, the bound."""
+    low, high, level, alive = scratch
+    cut = cut_off(high[best], tau2, zero)
+    for t in range(m):
+        i = alive[t]
+        if ix.big[i] < 0 and level[i] == SCANNED and low[i] <= max(tau2 * high[best], zero):
+            refine(ix, i, q, qq, b, eps, True, np.inf, -1.0, 0.0, low, high, level, memo)
+            if high[i] < high[best]:
+                best, cut = i, cut_off(high[i], tau2, zero)
+    kept = 0
+    for t in range(m):
+        i = alive[t]
+        if i == best or not plays_no_part(i, low, high, level, cut, zero):
+            alive[kept] = i
+            kept += 1
+        else:
+            floor = min(floor, low[i])
+    return best, kept, floor
 
 
 @part
@@ -381,12 +408,13 @@ def closest_example(ix, i, b):
 
 
 @kernel
-def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, low_, high_, level_, alive_):
+def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, most, low_, high_, level_, alive_):
     """Everything about one query: the status, the best label and the next with their intervals, the labels to suggest,
     the examples that span the nearest point of the best (for a guess), the labels whose hull contains the query.
 
     `eps` is the error of the scan for vectors of norm 1, `scale` the data's, `zero` what counts as distance zero
-    relative to it. `hulls` False measures to the nearest example; `exact` settles the nearest two whatever tau.
+    relative to it, `most` the examples of the largest label. `hulls` False measures to the nearest example; `exact`
+    settles the nearest two whatever tau.
     """
     q, qq, eps, zero = measured(ix, query, eps, scale, zero)
     low, high, level, alive = low_[:labels], high_[:labels], level_[:labels], alive_[:labels]
@@ -394,7 +422,7 @@ def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, low
     nearest_examples(ix, b, qq, eps, high)
     likely = nearest_by_high(high, min(shown + 1, labels))
     best = likely[0]
-    memo = make_memo(q.shape[0] + 2)
+    memo = make_memo(min(most, q.shape[0] + 1) + 1)
     tau2 = tau * tau
     if exact:
         best = settle_exactly(ix, q, qq, b, eps, hulls, scratch, memo)
@@ -405,6 +433,8 @@ def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, low
         if ix.big[best] < 0:  # a good first bound keeps the list of labels in play short
             refine(ix, best, q, qq, b, eps, hulls, np.inf, -1.0, 0.0, low, high, level, memo)
         m, floor = labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch)
+        if hulls:
+            best, m, floor = look_once(ix, q, qq, b, eps, tau2, zero, best, m, floor, scratch, memo)
     status, best, m, floor = settle_labels(ix, q, qq, b, eps, tau2, zero, hulls, best, m, floor, scratch, memo)
     if status == GUESS and (recall(memo, best) < 0 or low[best] <= zero < high[best]):  # evidence, and whether inside
         level[best] = max(level[best], SOLVED)
