@@ -133,14 +133,13 @@ def test_the_budget_caps_the_share_of_queries():
 
 def test_query_changes_neither_strategy_nor_classifier():
     clf, strategy = classifier(), HullStreamQuery(budget=0.3)
-    before = copy.deepcopy(clf.estimator_.__getstate__())
+    before = copy.deepcopy(clf.estimator_.policy_.state())
     first = strategy.query(CANDIDATES, clf=clf, return_utilities=True)
     for _ in range(3):
         again = strategy.query(CANDIDATES, clf=clf, return_utilities=True)
         np.testing.assert_array_equal(first[0], again[0])
         np.testing.assert_array_equal(first[1], again[1])
-    after = clf.estimator_.__getstate__()
-    np.testing.assert_equal(after["policy_"][2], before["policy_"][2])
+    np.testing.assert_equal(clf.estimator_.policy_.state(), before)
 
 
 def test_fit_clf_fits_a_copy():

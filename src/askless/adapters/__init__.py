@@ -6,7 +6,7 @@ close a query is to each label, and how a policy travels through pickle.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def closeness(policy: HullPolicy, X: Matrix, scale: float) -> Closeness:
     limit of the former. Inside several the hulls cannot tell those labels apart: they share by the distance
     to their nearest example, and the others get nothing. `scale` is the largest norm of the examples.
     """
-    labels, distances = _distances(policy, X, policy._distance)
+    labels, distances = policy.distances(X)
     if policy.space == "sphere":
         sizes = np.ones(len(X))
     else:
@@ -56,16 +56,10 @@ def closeness(policy: HullPolicy, X: Matrix, scale: float) -> Closeness:
     weights = _inverse(np.where(inside, 0.0, distances))
     conflict = inside.sum(axis=1) > 1
     if conflict.any():
-        _, nearest = _distances(policy, X[conflict], "nearest")
+        _, nearest = policy.distances(X[conflict], "nearest")
         weights[conflict] = _inverse(np.where(inside[conflict], nearest, np.inf))
     ratio = np.sort(weights, axis=1)[:, -2] if len(labels) > 1 else 1.0 - inside[:, 0]
     return Closeness(labels, weights, np.where(conflict, 1.0, ratio))
-
-
-def _distances(policy: HullPolicy, X: Matrix, distance: str) -> tuple[tuple[Label, ...], NDArray[np.float64]]:
-    """The exact distance of every row to every label."""
-    labels, distances = policy._store.distances(X, distance)
-    return labels, distances
 
 
 def _inverse(distances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,19 +76,6 @@ def as_policy_label(value: object) -> Label:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return int(value)
     return as_label(value)
-
-
-def freeze(policy: HullPolicy) -> tuple[type[HullPolicy], dict[str, Any], dict[str, Any]]:
-    """A policy as plain data: its class, its parameters, and what it has learned."""
-    return type(policy), policy.params(), policy.state()
-
-
-def thaw(frozen: tuple[type[HullPolicy], dict[str, Any], dict[str, Any]]) -> HullPolicy:
-    """The policy that `freeze` took apart."""
-    kind, params, state = frozen
-    policy = kind(**params)
-    policy.restore(state)
-    return policy
 
 
 def missing_extra(library: str, extra: str) -> MissingExtra:

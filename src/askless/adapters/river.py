@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.adapters import as_policy_label, closeness, freeze, missing_extra, thaw
+from askless.adapters import as_policy_label, closeness, missing_extra
 from askless.errors import InvalidInput
 from askless.policies.generalized_hull import GeneralizedHull
 from askless.policies.hull_policy import HullPolicy
@@ -128,13 +128,6 @@ class HullClassifier(base.Classifier):
             v[:old] = example.x[:old]
             wider.learn(v, example.label, example.id)
         self._policy = wider
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_policy": freeze(self._policy)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._policy = thaw(state["_policy"])
 
 
 class HullSampler(ActiveLearningClassifier):

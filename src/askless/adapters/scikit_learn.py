@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from askless.adapters import Closeness, as_policy_label, closeness, freeze, missing_extra, thaw
+from askless.adapters import Closeness, as_policy_label, closeness, missing_extra
 from askless.errors import InvalidInput
 from askless.policies.generalized_hull import GeneralizedHull
 from askless.policies.hull_policy import HullPolicy
@@ -143,23 +143,6 @@ class AsklessClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{self.policy!r}. Use GeneralizedHull or ConservativeHull, or a name such as 'ghc:0.9'."
             )
         return policy.fresh()
-
-    def __sklearn_clone__(self) -> Self:
-        if not isinstance(self.policy, HullPolicy):
-            return super().__sklearn_clone__()  # type: ignore[no-any-return]
-        # A policy holds a lock, which deepcopy refuses; only its parameters are read, so both may hold it.
-        return type(self)(**self.get_params(deep=False))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        held = {name: freeze(value) for name, value in state.items() if isinstance(value, HullPolicy)}
-        return state | held | {"_frozen": tuple(held)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        for name in state.pop("_frozen"):
-            state[name] = thaw(state[name])
-        super().__setstate__(state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,9 +88,9 @@ class HullPolicy(PolicyBase):
         """Relabel every example of `source` to `into`."""
         self._store.merge(source, into)
 
-    def distances(self, X: ArrayLike) -> tuple[tuple[Label, ...], NDArray[np.float64]]:
-        """The labels, and the distance of every row of X to each of them."""
-        return self._store.distances(X, self._distance)
+    def distances(self, X: ArrayLike, distance: str | None = None) -> tuple[tuple[Label, ...], NDArray[np.float64]]:
+        """The labels, and the distance of every row of X to each of them: the policy's own kind, or the one named."""
+        return self._store.distances(X, distance or self._distance)
 
     @property
     def dim(self) -> int | None:
