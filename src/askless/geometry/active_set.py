@@ -27,10 +27,10 @@ PIVOT = 1e-13  # a column whose new part is shorter than this, relative to itsel
 
 @part
 def dot(x, y, n):
-    """The inner product of the first n entries."""
+    """The inner product of the first n entries, in float64 whatever they are: a product of float32 would be rounded."""
     s = 0.0
     for i in range(n):
-        s += x[i] * y[i]
+        s += np.float64(x[i]) * y[i]
     return s
 
 
@@ -43,19 +43,24 @@ def axpy(c, x, y, n):
 
 @part
 def products(M, n, x, out):
-    """The inner products of the first n rows of M with x, four rows at a time."""
+    """The inner products of the first n rows of M with x, eight rows at a time."""
     d = x.shape[0]
     j = 0
-    while j + 4 <= n:
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    while j + 8 <= n:
+        s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(d):
             y = x[i]
             s0 += M[j, i] * y
             s1 += M[j + 1, i] * y
             s2 += M[j + 2, i] * y
             s3 += M[j + 3, i] * y
+            s4 += M[j + 4, i] * y
+            s5 += M[j + 5, i] * y
+            s6 += M[j + 6, i] * y
+            s7 += M[j + 7, i] * y
         out[j], out[j + 1], out[j + 2], out[j + 3] = s0, s1, s2, s3
-        j += 4
+        out[j + 4], out[j + 5], out[j + 6], out[j + 7] = s4, s5, s6, s7
+        j += 8
     while j < n:
         s0 = 0.0
         for i in range(d):
@@ -66,14 +71,16 @@ def products(M, n, x, out):
 
 @part
 def subtract_rows(M, n, c, x):
-    """Subtract sum_j c_j M_j, over the first n rows, from x, four rows at a time."""
+    """Subtract sum_j c_j M_j, over the first n rows, from x, eight rows at a time."""
     d = x.shape[0]
     j = 0
-    while j + 4 <= n:
-        c0, c1, c2, c3 = c[j], c[j + 1], c[j + 2], c[j + 3]
+    while j + 8 <= n:
+        c0, c1, c2, c3, c4, c5, c6, c7 = c[j], c[j + 1], c[j + 2], c[j + 3], c[j + 4], c[j + 5], c[j + 6], c[j + 7]
         for i in range(d):
-            x[i] -= c0 * M[j, i] + c1 * M[j + 1, i] + c2 * M[j + 2, i] + c3 * M[j + 3, i]
-        j += 4
+            s = c0 * M[j, i] + c1 * M[j + 1, i] + c2 * M[j + 2, i] + c3 * M[j + 3, i]
+            t = c4 * M[j + 4, i] + c5 * M[j + 5, i] + c6 * M[j + 6, i] + c7 * M[j + 7, i]
+            x[i] -= s + t
+        j += 8
     while j < n:
         for i in range(d):
             x[i] -= c[j] * M[j, i]
@@ -93,28 +100,29 @@ def back_substitute(R, rhs, k, a):
 
 
 @part
-def enter_column(Z, c, basis, R, rhs, res, k):
-    """Append column c of Z as number k; False where it depends on the others or would not get a positive weight."""
+def enter_column(Z, c, basis, R, rhs, res, k, along):
+    """Append the unit column c of Z as number k; False where it depends on the others or would get no positive weight.
+
+    `along` is scratch.
+    """
     dp = res.shape[0]
-    v, part, size = basis[k], np.empty(k), 0.0
+    v, left = basis[k], 1.0
     for i in range(dp):
         v[i] = Z[c, i]
-        size += v[i] * v[i]
     for j in range(k):
         R[k, j] = 0.0
-    left = size
     for _ in range(2):  # the second pass only where the first left little, and with it rounding
         before = left
-        products(basis, k, v, part)
-        subtract_rows(basis, k, part, v)
+        products(basis, k, v, along)
+        subtract_rows(basis, k, along, v)
         left = 0.0
         for i in range(dp):
             left += v[i] * v[i]
         for j in range(k):
-            R[k, j] += part[j]
+            R[k, j] += along[j]
         if left > AGAIN * before:
             break
-    if not left > PIVOT * PIVOT * size:
+    if not left > PIVOT * PIVOT:
         return False
     scale, gain = 1.0 / np.sqrt(left), 0.0
     for i in range(dp):
@@ -161,15 +169,15 @@ def tolerance(square):
 
 
 @part
-def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial):
+def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial, gradient, share):
     """Solve over the first m columns of Z, continuing from the k chosen ones; returns the new k.
 
     `chosen` lists the columns with positive weights `a`, `passive[j]` is 1 for those, 2 for one that was found to
-    depend on the others. On return no other column has an inner product above `tolerance` with the residual.
+    depend on the others. On return no other column has an inner product with the residual above `tolerance`, or above
+    `share` of the largest one at the start, whichever is more.
     """
     dp = res.shape[0]
-    gradient = np.empty(m)
-    at_once, square = AT_ONCE, np.inf
+    at_once, square, enough = AT_ONCE, np.inf, -1.0
     for _ in range(3 * m + 30):
         found, left = False, 0.0
         for i in range(dp):
@@ -178,11 +186,19 @@ def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial):
             at_once = 1
         square, tol = left, tolerance(left)
         products(Z, m, res, gradient)
+        for j in range(m):
+            if passive[j] != 0:
+                gradient[j] = 0.0
+        if enough < 0.0:
+            enough = 0.0
+            for j in range(m):
+                enough = max(enough, share * gradient[j])
+        tol = max(tol, enough)
         fresh = k
         for _ in range(at_once):
             best, most = -1, tol
             for j in range(m):
-                if passive[j] == 0 and gradient[j] > most:
+                if gradient[j] > most:
                     best, most = j, gradient[j]
             if best < 0 or k == basis.shape[0]:
                 break
@@ -193,7 +209,7 @@ def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial):
                 g += Z[best, i] * res[i]
             if k > fresh and not g > tol:
                 continue
-            if enter_column(Z, best, basis, R, rhs, res, k):
+            if enter_column(Z, best, basis, R, rhs, res, k, trial):
                 passive[best] = 1
                 chosen[k] = best
                 a[k] = 0.0

@@ -21,8 +21,8 @@ import numpy as np
 
 from askless.geometry.gram import quadratic_form, solve_gram
 from askless.geometry.index import gram_view
-from askless.geometry.jit import part
-from askless.geometry.project import SPHERE
+from askless.geometry.jit import part, part_without_nan
+from askless.geometry.work import SPHERE
 
 SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with the conditions that `gram` sets
 
@@ -30,19 +30,37 @@ SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with th
 @part
 def nearest_examples(ix, b, qq, eps, high):
     """An upper bound of c for every label: its nearest example, by the scan."""
+    start, sizes, members, squares, pmax = ix.start, ix.sizes, ix.members, ix.squares, ix.pmax
     for i in range(high.shape[0]):
-        at = ix.start[i]
+        at = start[i]
         if ix.space == SPHERE:
-            top = b[ix.members[at]]
-            for j in range(at + 1, at + ix.sizes[i]):
-                top = max(top, b[ix.members[j]])
-            high[i] = max(0.0, 1.0 - top) + eps
+            high[i] = max(0.0, 1.0 - largest_at(b, members, at, at + sizes[i])) + eps
         else:
             best = -np.inf
-            for j in range(at, at + ix.sizes[i]):
-                row = ix.members[j]
-                best = max(best, b[row] - 0.5 * ix.squares[row])
-            high[i] = max(0.0, 0.5 * qq - best) + eps * ix.pmax[i]
+            for j in range(at, at + sizes[i]):
+                row = members[j]
+                best = max(best, b[row] - 0.5 * squares[row])
+            high[i] = max(0.0, 0.5 * qq - best) + eps * pmax[i]
+
+
+@part_without_nan
+def largest_at(b, members, first, end):
+    """The largest of b over the members from `first` to before `end`."""
+    top = b[members[first]]
+    for j in range(first + 1, end):
+        x = b[members[j]]
+        top = x if x > top else top
+    return top
+
+
+@part_without_nan
+def largest_product(b, lean, members, first, end):
+    """The largest of b times lean over the same."""
+    top = b[members[first]] * lean[first]
+    for j in range(first + 1, end):
+        x = b[members[j]] * lean[j]
+        top = x if x > top else top
+    return top
 
 
 @part
@@ -57,9 +75,7 @@ def first_low(ix, i, b, qq, eps, hulls, high):
             return 1.0 - top
         if ix.reach[i] == np.inf:
             return 0.0
-        lifted = b[ix.members[at]] * ix.lean[at]
-        for j in range(at + 1, at + n):
-            lifted = max(lifted, b[ix.members[j]] * ix.lean[j])
+        lifted = largest_product(b, ix.lean, ix.members, at, at + n)
         return max(0.0, 1.0 - lifted - eps * ix.reach[i])
     return plane_low(ix, i, b, qq, eps, high)
 
@@ -70,11 +86,12 @@ def plane_low(ix, i, b, qq, eps, high):
     at, n = ix.start[i], ix.sizes[i]
     referred = n if ix.big[i] < 0 else ix.referred[ix.big[i]]
     far, along = -np.inf, 0.0
+    members, gw = ix.members, ix.gw
     for j in range(at, at + n):
-        x = b[ix.members[j]]
+        x = b[members[j]]
         if j < at + referred:
             along += x
-        far = max(far, x - ix.gw[j])
+        far = max(far, x - gw[j])
     along /= referred
     off = eps * ix.pmax[i]
     apart = qq - along - far - 2.0 * off
@@ -86,9 +103,9 @@ def plane_low(ix, i, b, qq, eps, high):
 @part
 def gather(ix, i, b, y):
     """The inner products of one label's examples."""
-    at = ix.start[i]
+    at, members = ix.start[i], ix.members
     for j in range(ix.sizes[i]):
-        y[j] = b[ix.members[at + j]]
+        y[j] = b[members[at + j]]
 
 
 @part
@@ -144,15 +161,15 @@ def affine_bounds(ix, i, K_inv, n, y, qq, off, work):
 
 
 @part
-def gram_bounds(ix, i, y, qq, eps):
+def gram_bounds(ix, i, y, qq, eps, a):
     """(low, high) of a small label by solving its problem on the Gram matrix with the inner products of the scan.
 
-    Sphere: with x the solution's point and w the largest gradient left, ||x|| - eps sum a / ||x|| <= s and
-    s <= ||x|| + (w + eps) reach. Euclidean: the separating hyperplane at the solution's point, off by 2 eps.
+    Writes the weights of the solution into a. Sphere: with x the solution's point and w the largest gradient left,
+    ||x|| - eps sum a / ||x|| <= s <= ||x|| + (w + eps) reach. Euclidean: the separating hyperplane at the solution's
+    point, off by 2 eps.
     """
     n = ix.sizes[i]
     G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
-    a = np.empty(n)
     if ix.space != SPHERE:
         return hull_bounds(G, n, y, qq, eps * ix.pmax[i], a)
     left = solve_gram(G, y, n, 1e-12, a)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.gram import border_inverse, floor_of_spectrum
-from askless.geometry.jit import kernel, part
-from askless.geometry.project import EUCLIDEAN, SPHERE, project_label
+from askless.geometry.jit import borrow, kernel, part
+from askless.geometry.project import project_label
+from askless.geometry.work import EUCLIDEAN, SPHERE, make_work
 
 FRESH = 1.25  # a reference vector is renewed when the label has grown by this factor
 UP = 1.0 + 2.0**-22  # more than a rounding to float32 can take away
@@ -64,16 +65,22 @@ def gram_view(pool, at, room):
 
 
 @part
+def widen(ix, i, j):
+    """Let the spread of a euclidean label take in the example at pool entry j."""
+    square = max(0.0, ix.squares[ix.members[j]] - 2.0 * ix.gw[j] + ix.cc[i])
+    # rounding of a difference of squares, which are up to pmax^2
+    ix.spread[i] = max(ix.spread[i], np.sqrt(square + 1e-12 * ix.pmax[i] * ix.pmax[i]))
+
+
+@part
 def settle_reference(ix, i):
     """Set lean and reach from gw and cc, once those stand."""
     at, n = ix.start[i], ix.sizes[i]
     ix.reach[i] = np.inf
     if ix.space == EUCLIDEAN:
-        widest = 0.0
+        ix.spread[i] = 0.0
         for j in range(at, at + n):
-            widest = max(widest, ix.squares[ix.members[j]] - 2.0 * ix.gw[j] + ix.cc[i])
-        # rounding of a difference of squares, which are up to pmax^2
-        ix.spread[i] = np.sqrt(widest + 1e-12 * ix.pmax[i] * ix.pmax[i])
+            widen(ix, i, j)
         return
     length = np.sqrt(ix.cc[i])
     reach = 0.0
@@ -88,37 +95,9 @@ def settle_reference(ix, i):
 
 
 @part
-def lean_on_nearest_to_origin(ix, i, center):
-    """Take the hull's point nearest to the origin for reference, and write it into `center`."""
-    at, n, d = ix.start[i], ix.sizes[i], ix.P.shape[1]
-    rows = ix.members[at : at + n]
-    first = np.zeros(1, np.int64)
-    picked = np.empty(n + 1, np.int64)
-    weights = np.empty(n + 1)
-    origin, unused = np.zeros(d), np.zeros(d)
-    zeros = np.zeros(ix.P.shape[0])
-    _, _, k, _ = project_label(
-        ix.P, ix.scales, ix.squares, rows, n, origin, EUCLIDEAN, zeros, 0.0, ix.lean[at : at + n], unused, False,
-        first, 0, np.inf, -1.0, 0.0, picked, weights, unused,
-    )  # fmt: skip
-    for i_ in range(d):
-        center[i_] = 0.0
-    for j in range(n):
-        ix.vw[at + j] = 0.0
-    for j in range(k):
-        row = rows[picked[j]]
-        ix.vw[at + picked[j]] = weights[j]
-        axpy(weights[j], ix.P[row], center, d)
-    ix.cc[i] = dot(center, center, d)
-    for j in range(n):
-        ix.gw[at + j] = dot(ix.P[rows[j]], center, d)
-    settle_reference(ix, i)
-
-
-@part
 def refer_small(ix, i):
-    """Centroid, gw, lean and lam of a small label from its Gram matrix."""
-    at, n, d = ix.start[i], ix.sizes[i], ix.P.shape[1]
+    """Centroid, gw and lean of a small label from its Gram matrix; whether it should lean on the origin instead."""
+    at, n = ix.start[i], ix.sizes[i]
     G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
     total, largest = 0.0, 0.0
     for j in range(n):
@@ -132,8 +111,7 @@ def refer_small(ix, i):
     ix.cc[i] = max(0.0, total / (n * n))
     ix.pmax[i] = np.sqrt(largest)
     settle_reference(ix, i)
-    if ix.space == SPHERE and n > 1 and ix.reach[i] == np.inf:
-        lean_on_nearest_to_origin(ix, i, np.empty(d))
+    return ix.space == SPHERE and n > 1 and ix.reach[i] == np.inf
 
 
 @part
@@ -173,7 +151,11 @@ def gram_row(ix, i, j):
 
 @kernel
 def append(ix, i, row):
-    """Measure the vector at `row`, and add it to a label that has room for it; returns its squared norm."""
+    """Measure the vector at `row`, and add it to a label that has room for it.
+
+    Returns its squared norm, and whether the label should now lean on the origin.
+    """
+    ix = borrow(ix)
     square = 0.0
     for k in range(ix.P.shape[1]):
         x = np.float64(ix.P[row, k])
@@ -182,11 +164,7 @@ def append(ix, i, row):
         ix.scales[row], ix.squares[row] = 1.0 / np.sqrt(square), 1.0
     else:
         ix.scales[row], ix.squares[row] = 1.0, square
-    if ix.big[i] >= 0:
-        append_big(ix, i, row)
-    else:
-        append_small(ix, i, row)
-    return square
+    return square, append_big(ix, i, row) if ix.big[i] >= 0 else append_small(ix, i, row)
 
 
 @part
@@ -211,23 +189,25 @@ def append_small(ix, i, row):
         ix.lam[i] = floor_of_spectrum(K_inv, trace + G[n, n] + kappa, n + 1) if grown else 0.0
     elif n == 0 or n % 16 == 0:
         invert_small(ix, i)
-    refer_small(ix, i)
+    return refer_small(ix, i)
 
 
 @kernel
 def fill_small(ix, i):
-    """Compute everything of a small label anew from its members."""
+    """Compute everything of a small label anew from its members; returns whether it should lean on the origin."""
+    ix = borrow(ix)
     for j in range(ix.sizes[i]):
         gram_row(ix, i, j)
     G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
     ix.kappa[i] = 0.0 if ix.space == SPHERE else max(G[0, 0], 1e-300)
     invert_small(ix, i)
-    refer_small(ix, i)
+    return refer_small(ix, i)
 
 
 @kernel
 def refer_big(ix, i):
-    """Make the reference vector of a large label anew."""
+    """Make the reference vector of a large label anew; returns whether it should lean on the origin."""
+    ix = borrow(ix)
     at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]
     center = ix.center[B]
     for k in range(d):
@@ -245,13 +225,12 @@ def refer_big(ix, i):
         ix.gw[at + j] = ix.scales[row] * dot(ix.P[row], center, d)
     ix.referred[B] = n
     settle_reference(ix, i)
-    if ix.space == SPHERE and ix.reach[i] == np.inf:
-        lean_on_nearest_to_origin(ix, i, center)
+    return ix.space == SPHERE and ix.reach[i] == np.inf
 
 
 @part
 def append_big(ix, i, row):
-    """Add an example to a large label that has room for it."""
+    """Add an example to a large label that has room for it; returns whether it should lean on the origin."""
     at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]
     ix.members[at + n] = row
     ix.sizes[i] = n + 1
@@ -273,21 +252,20 @@ def append_big(ix, i, row):
             continue
         u += 1
     if n + 1 >= FRESH * ix.referred[B]:
-        refer_big(ix, i)
-        return
+        return refer_big(ix, i)
     ix.pmax[i] = max(ix.pmax[i], np.sqrt(ix.squares[row]))
     ix.vw[at + n] = 0.0
     ix.gw[at + n] = ix.scales[row] * dot(point, ix.center[B], d)
     if ix.space == EUCLIDEAN:
-        settle_reference(ix, i)
+        widen(ix, i, at + n)
     elif ix.reach[i] < np.inf:
         length = np.sqrt(ix.cc[i])
         if ix.gw[at + n] > TINY * length:
             ix.lean[at + n] = length / ix.gw[at + n] * UP
             ix.reach[i] = max(ix.reach[i], ix.lean[at + n])
         else:
-            lean_on_nearest_to_origin(ix, i, ix.center[B])
-            ix.referred[B] = n + 1
+            return True
+    return False
 
 
 @part
@@ -303,3 +281,35 @@ def keep_direction(ix, i, direction, support):
     for k in range(direction.shape[0]):
         ix.directions[B, at, k] = direction[k]
     ix.supports[B, at] = support
+
+
+@kernel
+def lean_on_origin(ix, i):
+    """Take the hull's point nearest to the origin for reference, where the centroid will not do."""
+    ix = borrow(ix)
+    at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]
+    center = np.zeros(d)
+    rows = ix.members[at : at + n]
+    first = np.zeros(1, np.int64)
+    picked = np.empty(n + 1, np.int64)
+    weights = np.empty(n + 1)
+    origin, unused = np.zeros(d), np.zeros(d)
+    work = make_work(n, d, EUCLIDEAN)
+    work.y[:] = 0.0
+    _, _, k, _ = project_label(
+        ix.P, ix.scales, ix.squares, rows, n, origin, EUCLIDEAN, 0.0, ix.lean[at : at + n], unused, False,
+        first, 0, np.inf, -1.0, 0.0, work, picked, weights, np.empty(d),
+    )  # fmt: skip
+    for j in range(n):
+        ix.vw[at + j] = 0.0
+    for j in range(k):
+        row = rows[picked[j]]
+        ix.vw[at + picked[j]] = weights[j]
+        axpy(weights[j], ix.P[row], center, d)
+    ix.cc[i] = dot(center, center, d)
+    for j in range(n):
+        ix.gw[at + j] = dot(ix.P[rows[j]], center, d)
+    settle_reference(ix, i)
+    if B >= 0:
+        ix.center[B] = center
+        ix.referred[B] = n

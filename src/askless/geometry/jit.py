@@ -20,13 +20,19 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numba.core.cgutils
+from numba.extending import intrinsic
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+config: Any = numba.config  # these three have no published types
+types: Any = numba.types
+cgutils: Any = numba.core.cgutils
+
+_FAST = {"reassoc", "contract", "nsz"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that Python calls, on first use; cache it on disk, and run it without the GIL."""
-    config: Any = numba.config
     before = config.CACHE_DIR
     config.CACHE_DIR = cache_folder()  # read when the decorator is applied, so other users of numba keep theirs
     try:
@@ -38,9 +44,63 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function that only kernels call: it becomes part of them, with no way in from Python."""
-    njit: Any = numba.njit  # its published types lack these two options
-    compiled: Callable[..., Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
-    return compiled
+    return _part(function, _FAST)
+
+
+def part_without_nan(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A part in which no NaN occurs: its maxima then run in vector registers."""
+    return _part(function, _FAST | {"nnan"})
+
+
+def _part(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
+    options = _OPTIONS | {"fastmath": fastmath, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(**options)(function)
+    if not config.DISABLE_JIT:
+        template = compiled.get_call_template
+
+        def one_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+            return template(tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
+
+        compiled.get_call_template = one_template
+    result: Callable[..., Any] = compiled
+    return result
+
+
+def _widened(kind: Any) -> Any:
+    """int64 for every integer, and no constant as a type of its own, or each part would be compiled again for each."""
+    kind = types.unliteral(kind)
+    return types.int64 if isinstance(kind, types.Integer) else kind
+
+
+def _borrow(typing_context: Any, held: Any) -> Any:
+    """The arrays of a tuple without their reference counts; the caller keeps what it borrows from (see `hold`).
+
+    A function that takes thirty arrays otherwise counts each of them up and down, atomically, on every call.
+    """
+
+    def uncounted(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            entries = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+            return context.make_tuple(builder, kind, [uncounted(context, builder, *entry) for entry in entries])
+        return value
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return uncounted(context, builder, signature.args[0], args[0])
+
+    return held(held), codegen
+
+
+borrow: Any = intrinsic(_borrow)
+
+
+@part
+def hold(held: Any) -> None:
+    """Nothing, with arrays that must live until here."""
 
 
 @cache

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry import index as kernels
 from askless.geometry.jit import told_if_slow
-from askless.geometry.project import EUCLIDEAN, SPHERE
-from askless.geometry.search import all_distances, settle
+from askless.geometry.search import GUESS, SHOWN, all_distances, settle
+from askless.geometry.work import EUCLIDEAN, SPHERE
 from askless.types import Label, Vector
 
 GROWTH = 1.25  # of the block, so that memory stays near the vectors' own
-SHOWN = 5  # labels to suggest
 
 _PER_ROW = {"scales": float, "squares": float}
 _PER_ENTRY = {"members": np.int32, "lean": np.float32, "gw": float, "vw": float}
@@ -34,6 +33,22 @@ def gram_limit(dim: int) -> int:
 def kept_directions(dim: int) -> int:
     """How many separating directions a label without a Gram matrix keeps: many where vectors are short."""
     return max(16, min(256, 12800 // dim))
+
+
+class Found(NamedTuple):
+    """What a search found, by slots and rows: distances, the labels to suggest, those inside, the evidence."""
+
+    guessable: bool
+    low: float
+    high: float
+    runner_low: float
+    runner_high: float
+    slots: list[int]  # to suggest, the best first
+    highs: list[float]  # their distances at most
+    near: list[int]  # the row of the nearest example of each
+    inside: list[int]  # slots whose hull contains the query
+    rows: list[int]  # the evidence
+    weights: list[float]
 
 
 class LabelIndex:
@@ -67,6 +82,7 @@ class LabelIndex:
         self._eps = (dim + 4) * unit_roundoff  # worst case of any order of summation, for vectors of norm 1
         self._limit = gram_limit(dim)
         self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))
+        self._found = np.empty(0), np.empty(0, np.int64)
         self._rebuild()
         if not warming:
             warm_up(dtype.name)
@@ -77,28 +93,35 @@ class LabelIndex:
         products: Vector = self.block[: self.size] @ q
         return products
 
-    def settle(self, q: Vector, b: Vector, tau: float, zero: float, hulls: bool, exact: bool) -> tuple[Any, ...]:
+    def settle(self, q: Vector, b: Vector, tau: float, zero: float, hulls: bool, exact: bool) -> Found:
         """The search for one query, from its inner products with all examples; not for two threads at once."""
-        found: tuple[Any, ...] = settle(
-            self._ix,
-            len(self.labels),
-            q,
-            b,
-            self._eps,
-            self.scale,
-            float(tau),
-            zero,
-            hulls,
-            exact,
-            SHOWN,
-            self._most,
-            *self._scratch,
+        numbers, places = self._found
+        if len(numbers) < 4 + SHOWN + self._most:
+            room = SHOWN + self._most * 2
+            numbers, places = self._found = np.empty(4 + room), np.empty(SHOWN + room, np.int64)
+        status, shown, holding, size = settle(
+            self._ix, len(self.labels), q, b, self._eps, self.scale, float(tau), zero, hulls, exact, self._most,
+            *self._scratch, numbers, places,
+        )  # fmt: skip
+        low, high, runner_low, runner_high, *highs = numbers[: 4 + shown].tolist()
+        where = places[: SHOWN + shown].tolist()
+        return Found(
+            guessable=status == GUESS,
+            low=low,
+            high=high,
+            runner_low=runner_low,
+            runner_high=runner_high,
+            slots=where[:shown],
+            highs=highs,
+            near=where[SHOWN:],
+            inside=self._scratch[3][:holding].tolist(),
+            rows=places[2 * SHOWN : 2 * SHOWN + size].tolist(),
+            weights=numbers[4 + SHOWN : 4 + SHOWN + size].tolist(),
         )
-        return found
 
     def all_distances(self, q: Vector, b: Vector, hulls: bool, out: NDArray[np.float64]) -> None:
         """The distance to every label, into `out`."""
-        all_distances(self._ix, len(self.labels), q, b, hulls, self._eps, out)
+        all_distances(self._ix, len(self.labels), q, b, hulls, self._eps, self._most, out)
 
     def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Rows in float64, of norm 1 on the sphere."""
@@ -166,7 +189,10 @@ class LabelIndex:
             self._make_room(slot)
         self.row_slot[row] = slot
         self.row_place[row] = a["sizes"][slot]
-        square: float = kernels.append(self._ix, slot, row)
+        square: float
+        square, leans = kernels.append(self._ix, slot, row)
+        if leans:
+            kernels.lean_on_origin(self._ix, slot)
         self._most = max(self._most, int(a["sizes"][slot]))
         return square
 
@@ -180,10 +206,8 @@ class LabelIndex:
         a["sizes"][slot] = last
         if last == 0:
             self._drop_slot(slot)
-        elif a["big"][slot] >= 0:
-            kernels.refer_big(self._ix, slot)
-        else:
-            kernels.fill_small(self._ix, slot)
+        elif (kernels.refer_big if a["big"][slot] >= 0 else kernels.fill_small)(self._ix, slot):
+            kernels.lean_on_origin(self._ix, slot)
 
     # -- room ---------------------------------------------------------------------------------------------
     def _grow_rows(self) -> None:
@@ -258,7 +282,8 @@ class LabelIndex:
         elif a["big"][slot] < 0:
             a["gram_at"][slot] = -1
             a["big"][slot] = self._new_big()
-            kernels.refer_big(self._ix, slot)
+            if kernels.refer_big(self._ix, slot):
+                kernels.lean_on_origin(self._ix, slot)
 
     def _new_big(self) -> int:
         a = self._arrays
@@ -325,6 +350,7 @@ def warm_up(dtype: str) -> None:
             index.append(rng.random(4).astype(dtype), i % 2 if i < 4 else 0)
         index.remove(1)
         index.remove(0)
+        kernels.lean_on_origin(index._ix, 0)
         query = rng.random(4).astype(dtype)
         index.settle(query, index.scan(query), 0.5, 1e-9, True, False)
         index.all_distances(query, index.scan(query), True, np.empty(2))

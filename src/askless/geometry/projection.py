@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from askless.errors import InvalidInput
 from askless.geometry.index import UP
 from askless.geometry.jit import told_if_slow
-from askless.geometry.project import EUCLIDEAN, SPHERE, project
+from askless.geometry.project import project
+from askless.geometry.work import EUCLIDEAN, SPHERE
 from askless.inputs import as_matrix, as_space, as_vector, unit
 
 ROUNDING = 2.0**-52  # of an inner product of unit vectors, per dimension
@@ -167,12 +168,10 @@ def _run(
     first: NDArray[np.int64],
 ) -> tuple[float, NDArray[np.float64]]:
     n, d = P.shape
-    picked, some, direction = np.zeros(min(n, d + 1) + 1, np.int64), np.zeros(min(n, d + 1) + 1), np.zeros(d)
-    rows, slope = np.arange(n, dtype=np.int32), lean.astype(np.float32)
-    low, _, k, _ = project(
-        P, np.ones(n), (P * P).sum(axis=1), rows, n, q, space, P @ q, ROUNDING * d, slope, v, pointed, first, 0, np.inf,
-        -1.0, 0.0, picked, some, direction,
-    )  # fmt: skip
+    picked, some = np.zeros(min(n, d + 1) + 1, np.int64), np.zeros(min(n, d + 1) + 1)
+    low, k = project(
+        P, (P * P).sum(axis=1), q, space, P @ q, ROUNDING * d, lean.astype(np.float32), v, pointed, first, picked, some
+    )
     weights = np.zeros(n)
     weights[picked[:k]] = some[:k]
     return low, weights

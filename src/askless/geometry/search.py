@@ -2,195 +2,24 @@
 
 Every label has an interval [low, high] for c = d^2 / 2. A label can win only if low <= tau^2 * high of some other; the
 nearest wins for certain if its high <= tau^2 * low of every other. While neither is settled, the interval that
-stands in the way is refined one step further:
-
-    small labels   scan -> inverse of the Gram matrix -> active set on the Gram matrix -> vectors, in float64
-    large labels   scan -> kept separating directions -> column generation on the vectors, until settled
-
-A label whose low >= high of the nearest / tau^2 plays no part any more. What cannot be told apart in float64 asks.
+stands in the way is refined one step further (`refine`). A label whose low >= high of the nearest / tau^2 plays no
+part any more. What cannot be told apart in float64 asks.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
-from askless.geometry.active_set import axpy, dot, products
-from askless.geometry.bounds import first_low, gather, gram_bounds, nearest_examples, span_bounds
-from askless.geometry.index import keep_direction
-from askless.geometry.jit import kernel, part
-from askless.geometry.project import EUCLIDEAN, SPHERE, keep_largest, nearest_example, project
+from askless.geometry.active_set import dot
+from askless.geometry.bounds import first_low, nearest_examples
+from askless.geometry.jit import borrow, hold, kernel, part
+from askless.geometry.pricing import keep_largest
+from askless.geometry.refine import SCANNED, SETTLED, explain, make_memo, nearest_slot, project_slot, recall, refine
+from askless.geometry.work import SPHERE
 
 ASK, GUESS, CONFLICT = 0, 1, 2
-SCANNED, SPANNED, SOLVED, SETTLED = 0, 1, 2, 3
-FIRST = 40  # examples that a projection starts from
-REL = 1e-12  # relative slack on an interval from the vectors
 ROUGH, FINER = 0.2, 0.1  # relative width at which a projection stops, at first and then
-MEMO = 8  # projections remembered within one search
-
-
-class Memo(NamedTuple):
-    """The last few projections of this search: where to go on from, and the evidence of a guess."""
-
-    slot: NDArray[np.int64]  # which label
-    size: NDArray[np.int64]  # how many examples span the point
-    picked: NDArray[np.int64]  # (MEMO, k) their positions within the label
-    weights: NDArray[np.float64]  # (MEMO, k)
-    clock: NDArray[np.int64]  # the entry to overwrite next
-
-
-@part
-def make_memo(k):
-    """An empty memo for projections spanned by at most k examples."""
-    return Memo(
-        np.full(MEMO, -1),
-        np.zeros(MEMO, np.int64),
-        np.empty((MEMO, k), np.int64),
-        np.empty((MEMO, k)),
-        np.zeros(1, np.int64),
-    )
-
-
-@part
-def recall(memo, i):
-    """The memo's entry for label i, or -1."""
-    for m in range(MEMO):
-        if memo.slot[m] == i:
-            return m
-    return -1
-
-
-@part
-def first_examples(ix, i, b, memo, entry):
-    """Where a projection starts: what the last one of this label ended with, and the most promising by the scan."""
-    n = ix.sizes[i]
-    room = min(n, FIRST)
-    values, top = np.empty(room), np.empty(room, np.int64)
-    at, count = ix.start[i], 0
-    for j in range(n):
-        row = ix.members[at + j]
-        x = b[row] if ix.space == SPHERE else b[row] - 0.5 * ix.squares[row]
-        count = keep_largest(x, j, values, top, count)
-    known = memo.size[entry] if entry >= 0 else 0
-    first = np.empty(known + count, np.int64)
-    for j in range(known):
-        first[j] = memo.picked[entry, j]
-    for j in range(count):
-        first[known + j] = top[j]
-    return first
-
-
-@part
-def reference(ix, i, v):
-    """The unit reference vector of a label, for the bounds of a projection on the sphere."""
-    d = v.shape[0]
-    at, length = ix.start[i], np.sqrt(ix.cc[i])
-    if ix.big[i] >= 0:
-        for k in range(d):
-            v[k] = ix.center[ix.big[i], k] / length
-        return
-    for k in range(d):
-        v[k] = 0.0
-    for j in range(at, at + ix.sizes[i]):
-        if ix.vw[j] != 0.0:
-            row = ix.members[j]
-            axpy(ix.vw[j] * ix.scales[row] / length, ix.P[row], v, d)
-
-
-@part
-def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
-    """(low, high, done) of one label from the vectors; a large label keeps the direction that was found."""
-    at, n, d = ix.start[i], ix.sizes[i], q.shape[0]
-    entry = recall(memo, i)
-    known = memo.size[entry] if entry >= 0 else 0
-    first = first_examples(ix, i, b, memo, entry)
-    if entry < 0:
-        entry = memo.clock[0] % MEMO
-        memo.clock[0] += 1
-    v, direction = np.zeros(d), np.empty(d)
-    pointed = ix.space == SPHERE and ix.reach[i] < np.inf
-    if pointed:
-        reference(ix, i, v)
-    low, high, k, done = project(
-        ix.P, ix.scales, ix.squares, ix.members[at : at + n], n, q, ix.space, b, eps, ix.lean[at : at + n], v, pointed,
-        first, known, stop_low, stop_high, stop_gap, memo.picked[entry], memo.weights[entry], direction,
-    )  # fmt: skip
-    memo.slot[entry], memo.size[entry] = i, k
-    if ix.big[i] >= 0 and low > 0.0 and (pointed or ix.space == EUCLIDEAN):
-        # in euclidean space low = (<q, u> - max_j <p_j, u>)^2 / 2 for this direction u
-        support = dot(q, direction, d) - np.sqrt(2.0 * low) if ix.space == EUCLIDEAN else 0.0
-        keep_direction(ix, i, direction, support)
-    return low * (1.0 - REL), high * (1.0 + REL), done
-
-
-@part
-def direction_bound(ix, i, q):
-    """A lower bound of c for a large label from the separating directions kept from earlier queries."""
-    B, best = ix.big[i], 0.0
-    count = ix.used[B, 0]
-    along = np.empty(count)
-    products(ix.directions[B], count, q, along)
-    for u in range(count):
-        best = max(best, along[u] - ix.supports[B, u])
-    if ix.space == EUCLIDEAN:
-        return 0.5 * best * best * (1.0 - REL)
-    best = min(best, 1.0)
-    return best * best / (1.0 + np.sqrt(1.0 - best * best)) * (1.0 - REL)
-
-
-@part
-def nearest_slot(ix, i, q, b, eps, memo):
-    """c of the nearest example of one label, from the vectors of those that the scan cannot tell from the best."""
-    at, n, best, off = ix.start[i], ix.sizes[i], -np.inf, eps * ix.pmax[i]
-    for j in range(at, at + n):
-        row = ix.members[j]
-        best = max(best, b[row] if ix.space == SPHERE else b[row] - 0.5 * ix.squares[row])
-    close = np.empty(n, np.int64)
-    position = np.empty(n, np.int64)
-    m = 0
-    for j in range(n):
-        row = ix.members[at + j]
-        if (b[row] if ix.space == SPHERE else b[row] - 0.5 * ix.squares[row]) >= best - 2.0 * off:
-            close[m], position[m] = row, j
-            m += 1
-    entry = memo.clock[0] % MEMO
-    memo.clock[0] += 1
-    c = nearest_example(ix.P, ix.scales, close, m, q, ix.space, memo.picked[entry], memo.weights[entry])
-    memo.picked[entry, 0] = position[memo.picked[entry, 0]]
-    memo.slot[entry], memo.size[entry] = i, 1
-    return c
-
-
-@part
-def refine(ix, i, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high, level, memo):
-    """One step for one label: a better interval, and a higher level."""
-    if not hulls:
-        c = nearest_slot(ix, i, q, b, eps, memo)
-        low[i], high[i], level[i] = c * (1.0 - REL), c * (1.0 + REL), SETTLED
-        return
-    if ix.big[i] >= 0 and level[i] == SCANNED:
-        low[i] = max(low[i], direction_bound(ix, i, q))
-        level[i] = SPANNED
-        return
-    if ix.big[i] >= 0 or level[i] >= SOLVED:
-        lo, hi, done = project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo)
-        if done:
-            low[i], high[i], level[i] = lo, hi, SETTLED
-        else:
-            low[i], high[i] = max(low[i], lo), min(high[i], hi)
-        return
-    n = ix.sizes[i]
-    y = np.empty(n)
-    gather(ix, i, b, y)
-    if level[i] == SCANNED and ix.lam[i] > 0.0:
-        lo, hi = span_bounds(ix, i, y, qq, eps, np.empty(n))
-        level[i] = SOLVED if hi < np.inf else SPANNED
-    else:
-        lo, hi = gram_bounds(ix, i, y, qq, eps)
-        level[i] = SOLVED
-    low[i], high[i] = max(low[i], lo), min(high[i], hi)
+SHOWN = 5  # labels to suggest
 
 
 @part
@@ -272,15 +101,23 @@ def look_once(ix, q, qq, b, eps, tau2, zero, best, m, floor, scratch, memo):
             refine(ix, i, q, qq, b, eps, True, np.inf, -1.0, 0.0, low, high, level, memo)
             if high[i] < high[best]:
                 best, cut = i, cut_off(high[i], tau2, zero)
+    m, floor = drop_out(best, best, cut, zero, m, floor, scratch)
+    return best, m, floor
+
+
+@part
+def drop_out(best, other, cut, zero, m, floor, scratch):
+    """Take the labels that play no part any more out of play, but for two; returns how many are left, and the bound."""
+    low, high, level, alive = scratch
     kept = 0
     for t in range(m):
         i = alive[t]
-        if i == best or not plays_no_part(i, low, high, level, cut, zero):
+        if i in (best, other) or not plays_no_part(i, low, high, level, cut, zero):
             alive[kept] = i
             kept += 1
         else:
             floor = min(floor, low[i])
-    return best, kept, floor
+    return kept, floor
 
 
 @part
@@ -300,15 +137,7 @@ def settle_labels(ix, q, qq, b, eps, tau2, zero, hulls, best, m, floor, scratch,
         stop_gap = ROUGH if recall(memo, target) < 0 else FINER * gap
         refine(ix, target, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high, level, memo)
         if high[target] < before:  # a nearer best: others may drop out
-            cut, kept = cut_off(high[target], tau2, zero), 0
-            for t in range(m):
-                i = alive[t]
-                if i in (best, target) or not plays_no_part(i, low, high, level, cut, zero):
-                    alive[kept] = i
-                    kept += 1
-                else:
-                    floor = min(floor, low[i])
-            m = kept
+            m, floor = drop_out(best, target, cut_off(high[target], tau2, zero), zero, m, floor, scratch)
 
 
 @part
@@ -397,32 +226,36 @@ def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
 @part
 def closest_example(ix, i, b):
     """The row of a label's nearest example, by the scan."""
-    at = ix.start[i]
-    best, top = ix.members[at], -np.inf
+    at, members, squares = ix.start[i], ix.members, ix.squares
+    best, top = members[at], -np.inf
     for j in range(at, at + ix.sizes[i]):
-        row = ix.members[j]
-        x = b[row] - 0.5 * ix.squares[row]
+        row = members[j]
+        x = b[row] - 0.5 * squares[row]
         if x > top:
             best, top = row, x
     return best
 
 
 @kernel
-def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, most, low_, high_, level_, alive_):
+def settle(
+    ix, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, numbers, places
+):  # fmt: skip
     """Everything about one query: the status, the best label and the next with their intervals, the labels to suggest,
     the examples that span the nearest point of the best (for a guess), the labels whose hull contains the query.
 
     `eps` is the error of the scan for vectors of norm 1, `scale` the data's, `zero` what counts as distance zero
     relative to it, `most` the examples of the largest label. `hulls` False measures to the nearest example; `exact`
-    settles the nearest two whatever tau.
+    settles the nearest two whatever tau. `report` says what stands in `numbers` and `places` afterwards.
     """
+    ix = borrow(ix)
     q, qq, eps, zero = measured(ix, query, eps, scale, zero)
     low, high, level, alive = low_[:labels], high_[:labels], level_[:labels], alive_[:labels]
     scratch = (low, high, level, alive)
     nearest_examples(ix, b, qq, eps, high)
-    likely = nearest_by_high(high, min(shown + 1, labels))
+    likely = nearest_by_high(high, min(SHOWN + 1, labels))
     best = likely[0]
-    memo = make_memo(min(most, q.shape[0] + 1) + 1)
+    kept = make_memo(most, q.shape[0], ix.space)
+    memo = borrow(kept)
     tau2 = tau * tau
     if exact:
         best = settle_exactly(ix, q, qq, b, eps, hulls, scratch, memo)
@@ -436,11 +269,12 @@ def settle(ix, labels, query, b, eps, scale, tau, zero, hulls, exact, shown, mos
         if hulls:
             best, m, floor = look_once(ix, q, qq, b, eps, tau2, zero, best, m, floor, scratch, memo)
     status, best, m, floor = settle_labels(ix, q, qq, b, eps, tau2, zero, hulls, best, m, floor, scratch, memo)
-    if status == GUESS and (recall(memo, best) < 0 or low[best] <= zero < high[best]):  # evidence, and whether inside
-        level[best] = max(level[best], SOLVED)
-        refine(ix, best, q, qq, b, eps, hulls, np.inf, -1.0, 0.0, low, high, level, memo)
-    slots = suggestions(likely, alive, m, best, high, min(shown, labels))
-    return report(ix, b, status, best, slots, m, floor, zero, scratch, memo)
+    if status == GUESS:
+        explain(ix, best, q, qq, b, eps, hulls, zero, scratch, memo)
+    slots = suggestions(likely, alive, m, best, high, min(SHOWN, labels))
+    found = report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places)
+    hold(kept)
+    return found
 
 
 @part
@@ -461,30 +295,37 @@ def measured(ix, query, eps, scale, zero):
 
 
 @part
-def report(ix, b, status, best, slots, m, floor, zero, scratch, memo):
-    """What the store makes its answer from, as distances: low and high of the best, and of the nearest other label."""
+def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places):
+    """What the store makes its answer from: (status, labels to suggest, labels that contain the query, evidence).
+
+    In `numbers`, as distances: low and high of the best, of the nearest other label, then high of the labels to
+    suggest; then the weights of the evidence. In `places`: the slots to suggest, the row of the nearest example of
+    each, then the rows of the evidence. The slots that contain the query are the first ones in `alive`.
+    """
     low, high, _, alive = scratch
-    found, rows = np.full(4, np.inf), np.empty(slots.shape[0], np.int64)
-    found[0], found[1] = low[best], high[best]
+    other_low, other_high, holding = np.inf, np.inf, 0
     if slots.shape[0] > 1:
-        found[2], found[3] = floor, high[slots[1]]
-    inside, holding = np.empty(m, np.int64), 0
+        other_low, other_high = floor, high[slots[1]]
     for t in range(m):
         i = alive[t]
         if i != best:
-            found[2] = min(found[2], low[i])
+            other_low = min(other_low, low[i])
         if high[i] <= zero:
-            inside[holding] = i
+            alive[holding] = i
             holding += 1
+    numbers[0], numbers[1] = np.sqrt(2.0 * low[best]), np.sqrt(2.0 * high[best])
+    numbers[2], numbers[3] = np.sqrt(2.0 * other_low), np.sqrt(2.0 * other_high)
     for t in range(slots.shape[0]):
-        rows[t] = closest_example(ix, slots[t], b)
+        numbers[4 + t] = np.sqrt(2.0 * high[slots[t]])
+        places[t] = slots[t]
+        places[SHOWN + t] = closest_example(ix, slots[t], b)
     entry = recall(memo, best)
     size = memo.size[entry] if entry >= 0 and status == GUESS else 0
-    span, weights = np.empty(size, np.int64), np.empty(size)
+    at, members, picked, weights = ix.start[best], ix.members, memo.picked, memo.weights
     for t in range(size):
-        span[t] = ix.members[ix.start[best] + memo.picked[entry, t]]
-        weights[t] = memo.weights[entry, t]
-    return status, slots, np.sqrt(2.0 * found), np.sqrt(2.0 * high[slots]), rows, inside[:holding], span, weights
+        numbers[4 + SHOWN + t] = weights[entry, t]
+        places[2 * SHOWN + t] = members[at + picked[entry, t]]
+    return status, slots.shape[0], holding, size
 
 
 @part
@@ -503,13 +344,16 @@ def suggestions(likely, alive, m, best, high, room):
 
 
 @kernel
-def all_distances(ix, labels, query, b, hulls, eps, out):
+def all_distances(ix, labels, query, b, hulls, eps, most, out):
     """The distance of one query to every label, settled."""
+    ix = borrow(ix)
     q, _, eps, _ = measured(ix, query, eps, 0.0, 0.0)
-    memo = make_memo(q.shape[0] + 2)
+    kept = make_memo(most, q.shape[0], ix.space)
+    memo = borrow(kept)
     for i in range(labels):
         if hulls:
             _, c, _ = project_slot(ix, i, q, b, eps, np.inf, -1.0, 0.0, memo)
         else:
             c = nearest_slot(ix, i, q, b, eps, memo)
         out[i] = np.sqrt(2.0 * c)
+    hold(kept)

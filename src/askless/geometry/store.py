@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from askless.geometry.nearest import NearestTwo
 from askless.inputs import as_id, as_label, as_matrix, as_space, as_vector, unit
 from askless.types import Example, ExampleId, Label, Suggestion, Support, Vector
 
+_SUGGESTION, _SUPPORT = partial(tuple.__new__, Suggestion), partial(tuple.__new__, Support)  # many are made
 ZERO = 1e-9  # a distance of at most this, relative to the data's scale, counts as zero
 
 
@@ -201,23 +203,20 @@ class ExampleStore:
         """The search itself, for a stored-like query and its inner products with all examples; under the lock."""
         index = self.index
         found = index.settle(q, b, tau, ZERO, _hulls(distance), exact)
-        status, slots, span, highs, near, inside, rows, weights = found
         labels, ids = index.labels, self._ids
-        low, high, runner_low, runner_high = span.tolist()
-        names = [labels[i] for i in slots.tolist()]
-        shown = zip(names, highs.tolist(), [ids[row] for row in near.tolist()], strict=True)
-        evidence = zip([ids[row] for row in rows.tolist()], weights.tolist(), strict=True)
+        names = [labels[i] for i in found.slots]
+        near = [ids[row] for row in found.near]
         return NearestTwo(
             names[0],
-            low,
-            high,
+            found.low,
+            found.high,
             names[1] if len(names) > 1 else None,
-            runner_low,
-            runner_high,
-            status == 1,
-            tuple([labels[i] for i in inside.tolist()]),
-            tuple(map(Suggestion._make, shown)),
-            tuple(map(Support._make, evidence)),
+            found.runner_low,
+            found.runner_high,
+            found.guessable,
+            tuple([labels[i] for i in found.inside]),
+            tuple(map(_SUGGESTION, zip(names, found.highs, near, strict=True))),
+            tuple(map(_SUPPORT, zip([ids[row] for row in found.rows], found.weights, strict=True))),
         )
 
     def rounded(self, X: NDArray[Any]) -> NDArray[Any]:
@@ -271,7 +270,9 @@ class ExampleStore:
     # -- helpers ------------------------------------------------------------------------------------------
     def _stored(self, vector: Vector, dtype: np.dtype[Any]) -> Vector:
         if self.space == "sphere":
-            return unit(vector).astype(dtype)
+            return unit(vector).astype(dtype, copy=False)
+        if vector.dtype == dtype:
+            return vector
         with np.errstate(over="ignore"):
             stored = vector.astype(dtype)
         if dtype == np.float32 and not np.isfinite(stored).all():

@@ -1,0 +1,178 @@
+"""All examples of a label against the residual of its projection: what to add to the short list, and the bounds.
+
+Lower bounds of the distance, with res the residual of the active set:
+
+    euclidean   d >= min_j <q - p_j, u>  for the unit vector u along q - x     (a hyperplane between q and the hull)
+    sphere      u' = res - t w lies in the polar cone where <res, p_j> <= t <w, p_j> for all j; then the angle between q
+                and the cone has a sine of at least <q, u'> / ||u'||
+
+On the sphere w is the better of two: a vector v on the positive side of every example (`lean[j] = 1 / <v, p_j>`
+comes from the store), or the point x = q - res itself, for which <x, p_j> = b_j - <res, p_j> costs nothing. A cone
+without such a v contains a line, and then a residual counts as feasible within rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from askless.geometry.active_set import dot, tolerance
+from askless.geometry.jit import part, part_without_nan
+from askless.geometry.work import SPHERE
+
+FEASIBLE = 4e-14  # an inner product with the residual up to this counts as zero where nothing better can be had
+
+
+@part
+def keep_largest(value, index, values, indices, count):
+    """Insert into a list sorted downwards, as long as the arrays; returns the new count."""
+    room = values.shape[0]
+    if count == room and value <= values[count - 1]:
+        return count
+    at = count if count < room else count - 1
+    while at > 0 and values[at - 1] < value:
+        values[at] = values[at - 1]
+        indices[at] = indices[at - 1]
+        at -= 1
+    values[at] = value
+    indices[at] = index
+    return count if count == room else count + 1
+
+
+@part
+def row_products(P, rows, n, x, d, out):
+    """The inner products of the rows of P at `rows` with x, four at a time."""
+    j = 0
+    while j + 4 <= n:
+        r0, r1, r2, r3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
+        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        for i in range(d):
+            y = x[i]
+            s0 += P[r0, i] * y
+            s1 += P[r1, i] * y
+            s2 += P[r2, i] * y
+            s3 += P[r3, i] * y
+        out[j], out[j + 1], out[j + 2], out[j + 3] = s0, s1, s2, s3
+        j += 4
+    while j < n:
+        s0 = 0.0
+        for i in range(d):
+            s0 += P[rows[j], i] * x[i]
+        out[j] = s0
+        j += 1
+
+
+@part_without_nan
+def lift(along, unit, lean, n):
+    """Scale the products of the sphere in place; returns the largest, and max <res, p_j> / <v, p_j>."""
+    most, lifted = -np.inf, -np.inf
+    for j in range(n):
+        s = along[j] * unit[j]
+        along[j] = s
+        x = s * lean[j]
+        most = s if s > most else most
+        lifted = x if x > lifted else lifted
+    return most, lifted
+
+
+@part_without_nan
+def shift_along_point(along, y, eps, n):
+    """The least t with <res, p_j> <= t <x, p_j> for all j, infinite where there is none."""
+    t = 0.0
+    for j in range(n):
+        if along[j] > 0.0:
+            w = y[j] - along[j] - eps
+            if not w > 0.0:
+                return np.inf
+            t = max(t, along[j] / w)
+    over = 0.0
+    for j in range(n):
+        w = y[j] - along[j] - eps
+        x = along[j] - t * w if w < 0.0 else 0.0
+        over = x if x > over else over
+    return np.inf if over > 0.0 else t
+
+
+@part_without_nan
+def set_apart(along, unit, base, lift, n):
+    """Scale the products of euclidean space in place; returns max_j <p_j - q, res>."""
+    most = -np.inf
+    for j in range(n):
+        s = along[j] - base
+        most = s if s > most else most
+        along[j] = (s + lift) * unit[j]
+    return most
+
+
+@part
+def price(P, rows, n, q, space, rho, eps, lean, work):
+    """Every example against the residual: the best candidates, and in `found` what the bounds need.
+
+    found[0]: the largest inner product with a unit column; found[1]: sphere, max <res, p_j> / <v, p_j>; euclidean,
+    max_j <p_j - q, res>; found[2]: sphere, the least t that the shift along x allows, or infinity.
+    """
+    d = q.shape[0]
+    res, along, listed, values, indices, found = (
+        work.res, work.along, work.listed, work.values, work.indices, work.found
+    )  # fmt: skip
+    row_products(P, rows, n, res, d, along)
+    if space == SPHERE:
+        found[0], found[1] = lift(along, work.unit, lean, n)
+        found[2] = shift_along_point(along, work.y, eps, n)
+    else:
+        found[1] = set_apart(along, work.unit, dot(q, res, d), rho * res[d], n)
+    count, enough = 0, tolerance(dot(res, res, res.shape[0]))
+    for j in range(n):
+        if along[j] > enough and listed[j] == 0:
+            count = keep_largest(along[j], j, values, indices, count)
+            if count == values.shape[0]:
+                enough = values[count - 1]
+    return count
+
+
+@part
+def cone_interval(q, v, pointed, work):
+    """(low, high) of c on the sphere from the last pricing, where the projection is not zero."""
+    d = q.shape[0]
+    res, found, normal = work.res, work.found, work.normal
+    e, toward = dot(res, res, d), dot(q, res, d)
+    high = e / (1.0 + np.sqrt(max(0.0, 1.0 - e)))
+    sine, t, along_x = 0.0, 0.0, False
+    if pointed or found[0] <= FEASIBLE:
+        t = max(0.0, found[1]) if pointed else 0.0
+        length = max(e - 2.0 * t * dot(res, v, d) + t * t, 1e-300)
+        sine = (toward - t * dot(q, v, d)) / np.sqrt(length)
+    if found[2] < np.inf:  # x = q - res: <q, x> = 1 - toward, <res, x> = toward - e
+        f = found[2]
+        length = max(e - 2.0 * f * (toward - e) + f * f * (1.0 - 2.0 * toward + e), 1e-300)
+        if toward - f * (1.0 - toward) > sine * np.sqrt(length):
+            sine, t, along_x = (toward - f * (1.0 - toward)) / np.sqrt(length), f, True
+    if not sine > 0.0:
+        return 0.0, high
+    length = 0.0
+    for i in range(d):
+        normal[i] = res[i] - t * (q[i] - res[i] if along_x else v[i])
+        length += normal[i] * normal[i]
+    length = np.sqrt(length)
+    for i in range(d):
+        normal[i] /= length
+    sine = min(1.0, dot(q, normal, d))
+    return min(high, sine * sine / (1.0 + np.sqrt(1.0 - sine * sine))), high
+
+
+@part
+def hull_interval(q, rho, work):
+    """(low, high) of c in euclidean space from the last pricing."""
+    d = q.shape[0]
+    res = work.res
+    share = 1.0 - res[d]
+    length = np.sqrt(dot(res, res, d))
+    if not share > 0.0:
+        return 0.0, np.inf
+    reach = length / share * rho
+    if length == 0.0:
+        return 0.0, 0.0
+    for i in range(d):
+        work.normal[i] = res[i] / length
+    apart = max(0.0, -work.found[1] / length)
+    high = 0.5 * reach * reach
+    return min(high, 0.5 * apart * apart), high
