@@ -7,6 +7,7 @@ s = max <q, y> over unit y = sum_j beta_j p_j, beta >= 0. With the reference vec
     s <= max_j b_j lean_j   where max b > 0                     (sum_j beta_j / lean_j <= 1)
     s <= max_j b_j          where max b <= 0                    (case (ii): sum_j beta_j >= 1)
     s^2 <= b' G^-1 b                                            (the span instead of the cone)
+    s^2 <= t^2 ||c||^2 + ||b - t g||^2 / lam                    (the same, without the inverse: `low_by_spectrum`)
 
 and in euclidean space, u being the unit vector along q - c:
 
@@ -30,27 +31,33 @@ SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with th
 @part
 def nearest_examples(ix, b, qq, eps, high):
     """An upper bound of c for every label: its nearest example, by the scan."""
-    start, sizes, members, squares, pmax = ix.start, ix.sizes, ix.members, ix.squares, ix.pmax
+    if ix.space == SPHERE:
+        largest_of_each(b, ix.slots, high)
+        for i in range(high.shape[0]):
+            high[i] = max(0.0, 1.0 - high[i]) + eps
+        return
+    largest_power_of_each(b, ix.squares, ix.slots, high)
+    pmax = ix.pmax
     for i in range(high.shape[0]):
-        at = start[i]
-        if ix.space == SPHERE:
-            high[i] = max(0.0, 1.0 - largest_at(b, members, at, at + sizes[i])) + eps
-        else:
-            best = -np.inf
-            for j in range(at, at + sizes[i]):
-                row = members[j]
-                best = max(best, b[row] - 0.5 * squares[row])
-            high[i] = max(0.0, 0.5 * qq - best) + eps * pmax[i]
+        high[i] = max(0.0, 0.5 * qq - high[i]) + eps * pmax[i]
 
 
 @part_without_nan
-def largest_at(b, members, first, end):
-    """The largest of b over the members from `first` to before `end`."""
-    top = b[members[first]]
-    for j in range(first + 1, end):
-        x = b[members[j]]
-        top = x if x > top else top
-    return top
+def largest_of_each(b, slots, out):
+    """The largest of b over each label's rows: row by row, since short loops of every length are hard to foresee."""
+    out[:] = -np.inf
+    for row in range(b.shape[0]):
+        i, x = slots[row], np.float64(b[row])
+        out[i] = x if x > out[i] else out[i]
+
+
+@part_without_nan
+def largest_power_of_each(b, squares, slots, out):
+    """The same of b - |p|^2 / 2."""
+    out[:] = -np.inf
+    for row in range(b.shape[0]):
+        i, x = slots[row], b[row] - 0.5 * squares[row]
+        out[i] = x if x > out[i] else out[i]
 
 
 @part_without_nan
@@ -68,16 +75,43 @@ def first_low(ix, i, b, qq, eps, hulls, high):
     """The lower bound of c that the scan gives for one label."""
     if not hulls:
         return max(0.0, high[i] - 2.0 * eps * ix.pmax[i])
-    at, n = ix.start[i], ix.sizes[i]
     if ix.space == SPHERE:
-        top = 1.0 - high[i] + 2.0 * eps
-        if top <= 0.0:
-            return 1.0 - top
-        if ix.reach[i] == np.inf:
-            return 0.0
-        lifted = largest_product(b, ix.lean, ix.members, at, at + n)
-        return max(0.0, 1.0 - lifted - eps * ix.reach[i])
+        lam = ix.lam[i] if ix.big[i] < 0 else 0.0
+        return cone_low(
+            b, ix.members, ix.lean, ix.vw, ix.gw, ix.start[i], ix.sizes[i], high[i], ix.reach[i], ix.cc[i], lam, eps
+        )
     return plane_low(ix, i, b, qq, eps, high)
+
+
+@part
+def cone_low(b, members, lean, vw, gw, first, n, high, reach, cc, lam, eps):
+    """The same on the sphere, from the arrays themselves: a search calls this hundreds of times."""
+    top = 1.0 - high + 2.0 * eps
+    if top <= 0.0:
+        return 1.0 - top
+    if reach == np.inf:
+        return 0.0
+    low = max(0.0, 1.0 - largest_product(b, lean, members, first, first + n) - eps * reach)
+    if lam > 0.0:
+        low = max(low, low_by_spectrum(b, members, vw, gw, first, first + n, cc, lam, eps))
+    return low
+
+
+@part_without_nan
+def low_by_spectrum(b, members, vw, gw, first, end, cc, lam, eps):
+    """1 - sqrt(b' G^-1 b) at least, from the smallest eigenvalue alone.
+
+    With b = t g + e, g = G w for the weights w of the reference vector c, and t = <w, b> / ||c||^2, so that <w, e> = 0:
+    b' G^-1 b = t^2 ||c||^2 + e' G^-1 e.
+    """
+    t, square = 0.0, 0.0
+    for j in range(first, end):
+        t += vw[j] * b[members[j]]
+    t /= cc
+    for j in range(first, end):
+        e = b[members[j]] - t * gw[j]
+        square += e * e
+    return 1.0 - np.sqrt(t * t * cc + square / lam) - eps * np.sqrt((end - first) / lam) - SLOP
 
 
 @part

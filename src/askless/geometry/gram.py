@@ -47,14 +47,55 @@ def border_inverse(K_inv, n, g, corner):
 
 
 @part
-def floor_of_spectrum(K_inv, K_trace, n):
-    """A lower bound of the smallest eigenvalue from the inverse, 0 where the inverse is not to be trusted."""
-    s = 0.0
+def floor_of_spectrum(G, kappa, K_inv, n):
+    """A lower bound of the smallest eigenvalue of K = G + kappa 11', 0 where its inverse is not to be trusted.
+
+    1 / ||K^-1|| in the Frobenius norm is one, and up to sqrt(n) too small. A few steps of the power method tell where
+    the eigenvalue is; a little below that, a Cholesky factor of K - mu I proves the bound mu.
+    """
+    s, trace, widest = 0.0, 0.0, 0
     for i in range(n):
+        trace += G[i, i] + kappa
+        if K_inv[i, i] > K_inv[widest, widest]:
+            widest = i
         for j in range(n):
             s += K_inv[i, j] * K_inv[i, j]
     lam = 1.0 / np.sqrt(s)
-    return lam if lam > CONDITION * K_trace else 0.0
+    if not lam > CONDITION * trace:
+        return 0.0
+    x, y, size = K_inv[widest].copy(), np.empty(n), 1.0
+    for _ in range(4):
+        size = 0.0
+        for i in range(n):
+            size += x[i] * x[i]
+        size = np.sqrt(size)
+        for i in range(n):
+            x[i] /= size
+        size = quadratic_form(K_inv, n, x, y)
+        for i in range(n):
+            x[i] = y[i]
+    mu = 0.9 / size
+    return mu if mu > lam and is_positive_definite(G, kappa, mu, n) else lam
+
+
+@part
+def is_positive_definite(G, kappa, mu, n):
+    """Whether G + kappa 11' - mu I has a Cholesky factor, with room for rounding."""
+    L = np.empty((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            s = G[i, j] + kappa
+            if i == j:
+                s -= mu
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            if j < i:
+                L[i, j] = s / L[j, j]
+            elif s > CONDITION * mu:
+                L[i, i] = np.sqrt(s)
+            else:
+                return False
+    return True
 
 
 @part

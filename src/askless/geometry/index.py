@@ -33,6 +33,7 @@ class Index(NamedTuple):
     P: NDArray[np.floating]  # (n, d) the examples
     scales: NDArray[np.float64]  # (n) 1 / norm on the sphere, 1 in euclidean space
     squares: NDArray[np.float64]  # (n) squared norms (1 on the sphere)
+    slots: NDArray[np.int32]  # (n) the label of each row
     members: NDArray[np.int32]  # (M) rows of P
     lean: NDArray[np.float32]  # (M) rounded upwards
     gw: NDArray[np.float64]  # (M)
@@ -122,18 +123,16 @@ def invert_small(ix, i):
     K_inv = gram_view(ix.inverse, at, room)
     kappa = ix.kappa[i]
     ix.lam[i] = 0.0
-    trace = G[0, 0] + kappa
-    if not trace > 0.0:
+    if not G[0, 0] + kappa > 0.0:
         return
-    K_inv[0, 0] = 1.0 / trace
+    K_inv[0, 0] = 1.0 / (G[0, 0] + kappa)
     g = np.empty(n)
     for m in range(1, n):
         for j in range(m):
             g[j] = G[m, j] + kappa
-        trace += G[m, m] + kappa
         if not border_inverse(K_inv, m, g, G[m, m] + kappa):
             return
-    ix.lam[i] = floor_of_spectrum(K_inv, trace, n)
+    ix.lam[i] = floor_of_spectrum(G, kappa, K_inv, n)
 
 
 @part
@@ -180,13 +179,12 @@ def append_small(ix, i, row):
     grown = False
     if n > 0 and ix.lam[i] > 0.0 and n % 16 != 0:
         K_inv = gram_view(ix.inverse, ix.gram_at[i], ix.room[i])
-        kappa, trace = ix.kappa[i], 0.0
+        kappa = ix.kappa[i]
         g = np.empty(n)
         for j in range(n):
             g[j] = G[n, j] + kappa
-            trace += G[j, j] + kappa
         grown = border_inverse(K_inv, n, g, G[n, n] + kappa)
-        ix.lam[i] = floor_of_spectrum(K_inv, trace + G[n, n] + kappa, n + 1) if grown else 0.0
+        ix.lam[i] = floor_of_spectrum(G, kappa, K_inv, n + 1) if grown else 0.0
     elif n == 0 or n % 16 == 0:
         invert_small(ix, i)
     return refer_small(ix, i)

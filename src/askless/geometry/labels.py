@@ -17,7 +17,7 @@ from askless.types import Label, Vector
 
 GROWTH = 1.25  # of the block, so that memory stays near the vectors' own
 
-_PER_ROW = {"scales": float, "squares": float}
+_PER_ROW = {"scales": float, "squares": float, "slots": np.int32}
 _PER_ENTRY = {"members": np.int32, "lean": np.float32, "gw": float, "vw": float}
 _PER_SLOT = {
     "start": np.int32, "sizes": np.int32, "room": np.int32, "gram_at": np.int64, "cc": float, "reach": float,
@@ -60,7 +60,6 @@ class LabelIndex:
         self.size = 0
         self.labels: list[Label] = []
         self.slot_of: dict[Label, int] = {}
-        self.row_slot: NDArray[np.int64] = np.zeros(0, np.int64)
         self.row_place: NDArray[np.int64] = np.zeros(0, np.int64)
         self.block: NDArray[Any] = np.empty((0, dim), dtype)
         self._pool_used = self._gram_used = self._big_used = 0
@@ -130,6 +129,11 @@ class LabelIndex:
             X *= self._arrays["scales"][rows, None]
         return X
 
+    @property
+    def row_slot(self) -> NDArray[np.int32]:
+        """The slot of each row's label."""
+        return self._arrays["slots"]
+
     def rows_of(self, slot: int) -> NDArray[np.int32]:
         """The rows of one label's examples."""
         start, count = self._arrays["start"][slot], self._arrays["sizes"][slot]
@@ -166,9 +170,8 @@ class LabelIndex:
             self.block[row] = self.block[last]
             for name in _PER_ROW:
                 self._arrays[name][row] = self._arrays[name][last]
-            slot, place = self.row_slot[last], self.row_place[last]
-            self.row_slot[row], self.row_place[row] = slot, place
-            self._arrays["members"][self._arrays["start"][slot] + place] = row
+            place = self.row_place[row] = self.row_place[last]
+            self._arrays["members"][self._arrays["start"][self.row_slot[row]] + place] = row
         self.size = last
         if self.space == EUCLIDEAN:
             squares = self._arrays["squares"][: self.size]
@@ -215,7 +218,6 @@ class LabelIndex:
         block = np.empty((capacity, self.dim), self.dtype)
         block[: self.size] = self.block[: self.size]
         self.block = block
-        self.row_slot = _longer(self.row_slot, capacity)
         self.row_place = _longer(self.row_place, capacity)
         for name in _PER_ROW:
             self._arrays[name] = _longer(self._arrays[name], capacity)

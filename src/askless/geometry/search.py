@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from askless.geometry.active_set import dot
-from askless.geometry.bounds import first_low, nearest_examples
+from askless.geometry.bounds import cone_low, first_low, nearest_examples
 from askless.geometry.jit import borrow, hold, kernel, part
 from askless.geometry.pricing import keep_largest
 from askless.geometry.refine import SCANNED, SETTLED, explain, make_memo, nearest_slot, project_slot, recall, refine
@@ -68,7 +68,8 @@ def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
     """List the labels that the scan does not rule out; returns how many, and a lower bound of c of all others."""
     low, high, level, alive = scratch
     cut = cut_off(high[best], tau2, zero)
-    reach, spread, pmax = ix.reach, ix.spread, ix.pmax
+    reach, spread, pmax, big, lam, cc = ix.reach, ix.spread, ix.pmax, ix.big, ix.lam, ix.cc
+    members, lean, vw, gw, start, sizes = ix.members, ix.lean, ix.vw, ix.gw, ix.start, ix.sizes
     m = 0
     for i in range(high.shape[0]):
         if i != best and hulls:  # c > cut by the nearest example alone
@@ -81,7 +82,11 @@ def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
                 if d > 0.0 and 0.5 * d * d > cut:
                     continue
         if i != best:
-            low[i] = first_low(ix, i, b, qq, eps, hulls, high)
+            if hulls and ix.space == SPHERE:
+                floor = lam[i] if big[i] < 0 else 0.0
+                low[i] = cone_low(b, members, lean, vw, gw, start[i], sizes[i], high[i], reach[i], cc[i], floor, eps)
+            else:
+                low[i] = first_low(ix, i, b, qq, eps, hulls, high)
             level[i] = SCANNED
             if plays_no_part(i, low, high, level, cut, zero):
                 continue
