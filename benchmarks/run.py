@@ -14,6 +14,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 from askless.errors import AsklessError
+from benchmarks import reproduction
 from benchmarks.decisions import DECISIONS, against_nnls, batch, decision, learn
 from benchmarks.imports import imports
 from benchmarks.memory import SIZES, memory
@@ -39,6 +40,7 @@ BENCHMARKS = (
     Benchmark(("learn-99785-examples",), learn),
     Benchmark(("import-modules", "import-time"), imports),
     *(Benchmark((f"memory-steady-{s}", f"memory-peak-{s}"), partial(memory, s)) for s in SIZES),
+    Benchmark(reproduction.NAMES, reproduction.tables),
 )
 NAMES = tuple(name for benchmark in BENCHMARKS for name in benchmark.names)
 

@@ -32,7 +32,7 @@ from askless.trace import Trace
 ROOT = Path(__file__).parents[1]
 ASKLESS = [sys.executable, "-c", "from askless.cli.main import main; main()"]
 MARKDOWN = sorted(p for folder in (".", "docs", "benchmarks") for p in (ROOT / folder).glob("*.md"))
-WITH_PYTHON = ("README.md", "docs/policies.md", "docs/geometry.md")
+WITH_PYTHON = ("README.md", "docs/policies.md", "docs/geometry.md", "docs/streams.md", "docs/theory.md")
 
 
 def text_of(name: str) -> str:

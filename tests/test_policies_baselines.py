@@ -243,23 +243,23 @@ def test_center_based_refuses_bad_parameters(arguments, message):
 
 
 @pytest.mark.parametrize("space", SPACES)
-def test_kmeans_guesses_the_nearest_mean_of_a_labels_guesses_or_of_its_examples_before_the_first(space):
+def test_kmeans_guesses_the_nearest_mean_of_a_labels_guesses_and_of_its_start(space):
     X, y = clusters(space, noise=0.5)
-    assigned, guessed = {}, set()
+    examples, assigned = {}, {}
     policy = SequentialKMeans(space=space, n_labels=4)
     for x, label in zip(X, y, strict=True):
         decision = policy.decide(x)
         policy.observe(x, decision)
-        if len(assigned) < 4:
+        if len(examples) < 4:
             assert isinstance(decision, Ask)
             policy.learn(x, label)
-            assigned.setdefault(label, []).append(x)
+            examples.setdefault(label, []).append(x)
+            # however many examples there are, their mean counts as one point
+            assigned = {k: [np.mean(v, axis=0)] for k, v in examples.items()}
         else:
             assert decision.label == nearest_label({k: np.mean(v, axis=0) for k, v in assigned.items()}, x)
-            if decision.label not in guessed:
-                guessed.add(decision.label)
-                assigned[decision.label] = []
             assigned[decision.label].append(x)
+    assert max(map(len, examples.values())) > 1
     assert min(map(len, assigned.values())) > 10
 
 
@@ -270,18 +270,18 @@ def test_kmeans_moves_only_when_a_guess_is_acted_on():
     for _ in range(5):
         assert policy.decide([4.0]) == Guess("a", 4.0, "b", 4.0 / 6.0)
     policy.observe([4.0], policy.decide([4.0]))
-    assert policy.decide([4.0]).distance == pytest.approx(0.0)  # the first guess replaces the example at 0
+    assert policy.decide([4.0]).distance == pytest.approx(4.0 - (0.0 + 4.0) / 2)
     policy.observe([5.0], policy.decide([5.0]))
-    assert policy.decide([5.0]).distance == pytest.approx(5.0 - (4.0 + 5.0) / 2)
+    assert policy.decide([5.0]).distance == pytest.approx(5.0 - (0.0 + 4.0 + 5.0) / 3)
 
 
 def test_a_late_answer_moves_the_centroid_by_its_share_of_all_that_the_label_was_given():
     policy = SequentialKMeans(space="euclidean", n_labels=2)
     policy.learn([0.0], "a")
     policy.learn([10.0], "b")
-    policy.observe([4.0], policy.decide([4.0]))  # the centroid of a is now 4
-    policy.learn([7.0], "a")
-    assert policy.decide([5.0]).distance == pytest.approx(5.0 - 5.0)  # 4 + (7 - 4) / (two examples and one guess)
+    policy.observe([4.0], policy.decide([4.0]))  # the centroid of a is now 2
+    policy.learn([8.0], "a")
+    assert policy.decide([5.0]).distance == pytest.approx(5.0 - 4.0)  # 2 + (8 - 2) / (two examples and one guess)
 
 
 def test_kmeans_asks_again_once_the_only_example_of_a_label_is_forgotten():

@@ -140,6 +140,9 @@ def simulate_many(jobs: Iterable[Job], *, n_jobs: int = 1, progress: bool = True
             return traces
         from joblib import Parallel, delayed
 
+        from askless.geometry.labels import warm_up
+
+        warm_up("float64")  # once, and not in every worker
         parallel = Parallel(n_jobs=int(n_jobs), return_as="generator")
         for trace in parallel(delayed(_run_elsewhere)(job, sys.path) for job in jobs):
             traces.append(trace)

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from askless.cli.bounds import bounds
 from askless.cli.demo import demo
+from askless.cli.reproduce import app as reproduce
 from askless.cli.simulate import simulate
 from askless.errors import AsklessError
 
@@ -28,6 +30,11 @@ app.command(
     epilog="Examples:\n\naskless simulate --policy ghc:0.6 --policy chc --policy amp:0.95 --runs 5\n\n"
     "askless simulate --policy my_module:MyPolicy --space euclidean --dim 2 --rounds 1000 --out results"
 )(simulate)
+app.command(
+    epilog="Examples:\n\naskless bounds --space sphere --dim 4 --labels 5 --horizon 5000\n\n"
+    "askless bounds --space euclidean --dim 1 --labels 5 --horizon 10000 --runs 20 --out line"
+)(bounds)
+app.add_typer(reproduce, name="reproduce")
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
+    from askless.simulate import StreamFactory
     from askless.trace import Trace
 
 
@@ -29,9 +30,17 @@ def simulate(
     labels: Annotated[int, typer.Option(help="The number of labels.")] = 5,
     rounds: Annotated[int, typer.Option(help="Queries in a run.")] = 5000,
     distribution: Annotated[
-        str, typer.Option(help="How queries are drawn: uniform, or mixture for Gaussians around the seeds.")
+        str,
+        typer.Option(
+            help="How queries are drawn: uniform; mixture, from Gaussians around the seeds; drift, from Gaussians "
+            "that leave them; or bisection, the adversary in dimension one."
+        ),
     ] = "uniform",
     variance: Annotated[float, typer.Option(help="The variance of those Gaussians.")] = 0.01,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Their weights, one a label, such as 5,1,1,1,1.", show_default="equal"),
+    ] = None,
     runs: Annotated[int, typer.Option(help="Runs of each policy, each on a stream of its own.")] = 5,
     seed: Annotated[int, typer.Option(help="The seed of the first run; the next ones count on from it.")] = 0,
     delay: Annotated[int, typer.Option(help="Rounds that pass before the expert's answer is learned.")] = 0,
@@ -50,19 +59,20 @@ def simulate(
 
     Labels are the Voronoi cells of random seeds; every policy meets the same streams.
     """
-    from functools import partial
+    import numpy as np
 
     from askless.cli.common import console, named_policy, output_folder
     from askless.simulate import Job, simulate_many
-    from askless.streams.synthetic import as_whole, synthetic
+    from askless.streams.stream import as_whole
     from askless.types import Costs
 
     known = None if open_world else as_whole(labels, 1, "--labels")
     prices = Costs.parse(costs)
-    stream = partial(synthetic, space, dim, labels, rounds, distribution=distribution, variance=variance)
+    stream = _stream(space, dim, labels, rounds, distribution, variance, weights)
     specs = list(dict.fromkeys(policy or ["ghc:0.6"]))
     for spec in specs:  # a name that does not work is better refused before the first run than after it
         named_policy(spec, space=space, n_labels=known, horizon=rounds)
+    stream(rng=np.random.default_rng(0))  # and so is a stream that cannot be drawn
     folder = None if out is None else output_folder(out)
     todo = [
         Job(spec, stream, seed + run, spec, known, prices, delay, error_rate, first_examples)
@@ -77,6 +87,40 @@ def simulate(
     if folder is not None:
         _save(folder, traces, summary, runs)
         typer.echo(f"Saved traces.csv, summary.csv and plot.png in {folder}")
+
+
+def _stream(
+    space: str, dim: int, labels: int, rounds: int, distribution: str, variance: float, weights: str | None
+) -> StreamFactory:
+    """What makes the stream of a run, as the options describe it."""
+    from functools import partial
+
+    from askless.errors import InvalidInput
+    from askless.streams.bisection import bisection
+    from askless.streams.synthetic import DISTRIBUTIONS, synthetic
+
+    if distribution not in (*DISTRIBUTIONS, "bisection"):
+        raise InvalidInput(f"--distribution is {', '.join(DISTRIBUTIONS)} or bisection; found {distribution!r}.")
+    shares = None if weights is None else _numbers(weights)
+    if distribution != "bisection":
+        return partial(
+            synthetic, space, dim, labels, rounds, distribution=distribution, variance=variance, weights=shares
+        )
+    if (space, dim, labels, shares) != ("euclidean", 1, 2, None):
+        raise InvalidInput(
+            "A bisection takes --space euclidean --dim 1 --labels 2 and no --weights; found "
+            f"--space {space} --dim {dim} --labels {labels}{'' if weights is None else f' --weights {weights}'}."
+        )
+    return partial(bisection, rounds)
+
+
+def _numbers(text: str) -> list[float]:
+    from askless.errors import InvalidInput
+
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInput(f"--weights are numbers with commas between them, as in 5,1,1; found {text!r}.") from None
 
 
 def _summary(traces: list[Trace], runs: int) -> pd.DataFrame:

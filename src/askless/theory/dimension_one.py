@@ -1,0 +1,100 @@
+"""CHC on an interval: its regret exactly, an upper bound, and what no policy can beat.
+
+Costs: `question` is beta - alpha, what one question adds to the regret. Cells are intervals; queries come from any
+distribution without atoms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from askless.simulate import PAPER_COSTS
+from askless.streams.stream import as_whole
+from askless.theory.arguments import as_shares
+from askless.types import Costs
+
+
+def exact_regret(shares: ArrayLike, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+    """CHC's expected regret after `horizon` rounds; `shares` are the probabilities of the cells.
+
+        R(T) = question * sum_i sum_{t=1..T} [ 2 (1 - (1 - p_i)^t) / t  -  p_i (1 - p_i)^(t-1) ]
+
+    Assumes dimension one, cells that are intervals, independent queries from one distribution without atoms, and an
+    expert who is right. Nothing else about the distribution counts.
+
+    Why: CHC errs never, so its regret counts questions. Round t asks when the query lies outside the span of the
+    earlier queries of its cell; guessed ones lie inside, so all earlier queries count. Of those, n ~ Bin(t-1, p) are in
+    the cell. n uniform points leave 2 / (n+1) of it uncovered on average for n >= 1, and all of it for n = 0, where
+    2 / (n+1) would say 2. With E[1 / (n+1)] = (1 - (1-p)^t) / (t p) the term above follows.
+
+    The paper lets round t see t earlier queries, where it has t-1: its formula is the sum of the rounds 2 to T+1, and
+    so R(T+1) - question, as the first round always asks. [Réveillard et al. 2026, remark B.9, equation (exact regret)]
+    """
+    p = as_shares(shares)
+    rounds = np.arange(1, as_whole(horizon, 1, "horizon") + 1, dtype=np.float64)
+    asked = 0.0
+    for share in p:
+        seen = -np.expm1(rounds * _log1m(share))  # 1 - (1 - p)^t
+        asked += 2.0 * float((seen / rounds).sum()) - float(seen[-1])
+    return costs.question * asked
+
+
+def upper_bound(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+    """2 question N log(T + 1): at least CHC's regret in dimension one where `upper_bound_holds`.
+
+    Assumes what `exact_regret` does. [Réveillard et al. 2026, theorem 4.3]
+    """
+    n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
+    return 2.0 * costs.question * n_labels * math.log(horizon + 1)
+
+
+def upper_bound_holds(n_labels: int, horizon: int) -> bool:
+    """Whether theorem 4.3 is true for this N and T: for every N >= 2, and for N = 1 up to T = 5.
+
+    The paper's proof sums 2 / (t+1), as if round t saw t earlier queries. With the t-1 it has, the term of a cell in
+    `exact_regret` is increasing and concave in p, so the regret is largest for equal shares, N f(1/N, T). For N >= 2
+    that is at most N f(1/2, T), where f(1/2, 1) = 1/2 and for T >= 2
+
+        f(1/2, T) <= 2 H_T - 2 (1/2 + 1/8) - 3/4 <= 2 log(T+1) + 2 * 0.5773 - 2  <  2 log(T+1).
+
+    For N = 1 it is 2 H_T - 1, which passes 2 log(T+1) at T = 6 and stays above by up to 0.155.
+    """
+    n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
+    return n_labels >= 2 or horizon <= 5
+
+
+def minimax_lower_bound(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+    """question (N-1) / (64 sqrt 2) log((T+1)/2): some placing of the seeds costs every policy this much.
+
+    Assumes uniform queries on [0, 1] and Voronoi cells of N seeds. As stated it cannot hold when N is large against T:
+    with N = 1,000 and T = 3 it exceeds what asking every time costs. `minimax_lower_bound_mended` says where the proof
+    carries it. [Réveillard et al. 2026, theorem 4.4]
+    """
+    n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
+    return costs.question * (n_labels - 1) / (64.0 * math.sqrt(2.0)) * math.log((horizon + 1) / 2.0)
+
+
+def minimax_lower_bound_mended(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+    """The same bound by the same proof, with its slips mended; where it is at least theorem 4.4's, that one holds.
+
+        question (N-1) / (16 sqrt 2) * sum_{t=1..T} e_t (1 - e_t)^(t-1),    e_t = min(1/t, 1 / (2 sqrt(2) N))
+
+    The boundary between cells i and i+1 is (i - 1/2 + z/2) / N with z the sum of two uniform numbers (the paper has z
+    for z/2), so its density is 2N min(z, 2-z). Of the event that no query has come within e/2 of it, the proof needs
+    that this neighbourhood stays where that density is at least 2N / sqrt 8: e <= 1 / (2 sqrt(2) N), which e = 1/t
+    breaks in the first 2 sqrt(2) N rounds. The error of the best guess is then at least I / (8N) for a gap of
+    probability I (the paper has I / 4), and I >= 2N e / sqrt 8 (the paper has e / sqrt 8); together they give the
+    paper's constant. Both proofs treat boundaries that share a seed as independent, which is exact for N = 2 only.
+    """
+    n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
+    t = np.arange(1, horizon + 1, dtype=np.float64)
+    near = np.minimum(1.0 / t, 1.0 / (2.0 * math.sqrt(2.0) * n_labels))
+    terms = near * np.exp((t - 1.0) * np.log1p(-near))
+    return costs.question * (n_labels - 1) / (16.0 * math.sqrt(2.0)) * float(terms.sum())
+
+
+def _log1m(p: float) -> float:
+    return math.log1p(-p) if p < 1.0 else -math.inf

@@ -1,0 +1,69 @@
+"""Where compiled kernels are kept, and how often a part is compiled."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from askless.geometry import jit
+
+
+@pytest.fixture
+def fresh_folder(monkeypatch):
+    """The folder is chosen anew, and forgotten afterwards."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    jit.cache_folder.cache_clear()
+    yield
+    jit.cache_folder.cache_clear()
+
+
+def test_kernels_go_to_the_users_cache_where_the_package_cannot_be_written(tmp_path, monkeypatch, fresh_folder):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as in a system-wide installation; root may write anywhere
+
+    @jit.kernel
+    def twice(x):
+        return 2.0 * x
+
+    assert twice(2.0) == 4.0
+    kept = list((tmp_path / "askless").rglob("*.nbi"))
+    assert len(kept) == 1
+    assert kept[0].is_relative_to(jit.cache_folder())
+
+
+def test_kernels_stay_beside_a_package_that_can_be_written(fresh_folder):
+    assert "__pycache__" in jit.cache_folder()
+
+
+def test_a_part_is_compiled_once_for_all_integers_and_constants():
+    @jit.part
+    def shifted(x, k):
+        return x + k
+
+    @jit.kernel
+    def caller(x, small, flag):
+        return shifted(x, 0) + shifted(x, -1) + shifted(x, small) + shifted(x, x.shape[0])
+
+    assert caller(np.ones(2), np.int32(3), True).tolist() == [8.0, 8.0]
+    assert len(shifted.signatures) == 1
+
+
+def test_borrowed_arrays_are_the_callers_own():
+    @jit.kernel
+    def fill(held):
+        borrowed = jit_borrow(held)
+        borrowed[0][1] = 7.0
+        own = np.full(3, 5.0)
+        mine = jit_borrow((own, own))
+        total = mine[0].sum() + mine[1].sum()
+        jit_hold(own)
+        return total
+
+    arrays = (np.zeros(3), np.zeros((2, 2), np.float32))
+    assert fill(arrays) == 30.0
+    assert arrays[0].tolist() == [0.0, 7.0, 0.0]
+
+
+jit_borrow, jit_hold = jit.borrow, jit.hold
