@@ -49,7 +49,7 @@ def named(found, about, name):
         ("CHC", "leading term, Voronoi", {"space": "euclidean", "dim": 8}, ""),
         ("CHC", "leading term, Voronoi", {"space": "euclidean", "dim": 8, "horizon": 1096}, "T is below e^7"),
         ("CHC", "leading term, Voronoi", {"space": "euclidean", "dim": 8, "horizon": 1097}, ""),
-        ("CHC", "wet part", {"space": "euclidean", "dim": 3}, "the cells are not boxes"),
+        ("CHC", "wet part", {"space": "euclidean", "dim": 3}, "needs one label"),
         ("CHC", "wet part", {"space": "euclidean", "dim": 3, "labels": 1}, ""),
         ("CHC", "upper bound", {"space": "euclidean", "dim": 1}, ""),
         ("CHC", "upper bound", {"space": "euclidean", "dim": 1, "labels": 1}, "needs two labels from T = 6 on"),

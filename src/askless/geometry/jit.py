@@ -127,7 +127,7 @@ def told_if_slow(seconds: float = 1.5) -> Iterator[None]:
     """Say on stderr that kernels are being compiled, where that takes longer than loading them from the cache."""
 
     def tell() -> None:
-        sys.stderr.write("askless: compiling the geometry kernels, a minute or two (once: the result is cached) ...\n")
+        sys.stderr.write("askless: compiling the geometry kernels, about a minute (once: the result is cached) ...\n")
 
     timer = threading.Timer(seconds, tell)
     timer.daemon = True

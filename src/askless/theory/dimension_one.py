@@ -70,30 +70,32 @@ def minimax_lower_bound(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS)
     """question (N-1) / (64 sqrt 2) log((T+1)/2): some placing of the seeds costs every policy this much.
 
     Assumes uniform queries on [0, 1] and Voronoi cells of N seeds. As stated it cannot hold when N is large against T:
-    with N = 1,000 and T = 3 it exceeds what asking every time costs. `minimax_lower_bound_mended` says where the proof
-    carries it. [Réveillard et al. 2026, theorem 4.4]
+    with N = 1,000 and T = 3 it exceeds what asking every time costs. It certainly holds where it is at most
+    `minimax_lower_bound_mended`. [Réveillard et al. 2026, theorem 4.4]
     """
     n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
     return costs.question * (n_labels - 1) / (64.0 * math.sqrt(2.0)) * math.log((horizon + 1) / 2.0)
 
 
 def minimax_lower_bound_mended(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
-    """The same bound by the same proof, with its slips mended; where it is at least theorem 4.4's, that one holds.
+    """A lower bound of this kind with a proof for every N and T; where it is at least theorem 4.4's, that one holds.
 
-        question (N-1) / (16 sqrt 2) * sum_{t=1..T} e_t (1 - e_t)^(t-1),    e_t = min(1/t, 1 / (2 sqrt(2) N))
+        question ceil(N/2) / 2 * sum_{t=1..T} 1 / (t - 1 + 4N)    for N >= 2, and 0 for N = 1
 
-    The boundary between cells i and i+1 is (i - 1/2 + z/2) / N with z the sum of two uniform numbers (the paper has z
-    for z/2), so its density is 2N min(z, 2-z). Of the event that no query has come within e/2 of it, the proof needs
-    that this neighbourhood stays where that density is at least 2N / sqrt 8: e <= 1 / (2 sqrt(2) N), which e = 1/t
-    breaks in the first 2 sqrt(2) N rounds. The error of the best guess is then at least I / (8N) for a gap of
-    probability I (the paper has I / 4), and I >= 2N e / sqrt 8 (the paper has e / sqrt 8); together they give the
-    paper's constant. Both proofs treat boundaries that share a seed as independent, which is exact for N = 2 only.
+    The paper's proof treats boundaries that share a seed as independent, which is exact for N = 2 only. Here the seeds
+    of even number stand in the middle of their N-th of [0, 1], and those of odd number are uniform on theirs. The b (1
+    or 2) boundaries of an odd seed then share one offset, uniform on a window of width w = 1/(2N); all windows are
+    disjoint, and queries outside a seed's windows say nothing of its offset. Let every earlier label be known. With n
+    earlier queries in the windows of a seed, the gap around its offset has the mean 2w / (n+2), and a gap g costs the
+    best guess an error of g/4 at each boundary. As n is binomial with mean (t-1) b / (2N), the errors at one seed in
+    round t have a mean of at least (b / 4N) / (E n + 2) >= 1 / (2 (t - 1 + 4N)), by Jensen. Asking instead costs a
+    question, and a mistake costs no less than that. [after Réveillard et al. 2026, theorem 4.4]
     """
     n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
+    if n_labels == 1:
+        return 0.0
     t = np.arange(1, horizon + 1, dtype=np.float64)
-    near = np.minimum(1.0 / t, 1.0 / (2.0 * math.sqrt(2.0) * n_labels))
-    terms = near * np.exp((t - 1.0) * np.log1p(-near))
-    return costs.question * (n_labels - 1) / (16.0 * math.sqrt(2.0)) * float(terms.sum())
+    return costs.question * math.ceil(n_labels / 2) / 2.0 * float((1.0 / (t - 1.0 + 4.0 * n_labels)).sum())
 
 
 def _log1m(p: float) -> float:

@@ -101,7 +101,10 @@ class Setting:
             return ""
         if self._too_few_dimensions:
             return "needs dimension 3 or more"
-        return f"needs {self.dim + 1} labels or more" if self._too_few_labels else "too many vertices to list"
+        if self._too_few_labels:
+            return f"needs {self.dim + 1} labels or more"
+        flat = ", or a cell in no open half-sphere" if self.space == "sphere" else ""
+        return f"too many vertices to list{flat}"
 
     @cached_property
     def flags(self) -> int:
@@ -229,7 +232,7 @@ def _one_cell(setting: Setting) -> Bound:
         "appendix E.3",
         "one label, uniform queries",
         (lambda t: wet_part.one_cell_regret_bound(setting.dim, t, setting.costs)) if alone else None,
-        "" if alone else "the cells are not boxes",
+        "" if alone else "needs one label",
     )
 
 

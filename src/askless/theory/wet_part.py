@@ -58,7 +58,7 @@ def one_cell_regret_bound(dim: int, horizon: int, costs: Costs = PAPER_COSTS) ->
     """An upper bound on CHC's regret at every horizon where one label fills the cube and queries are uniform.
 
     Round t asks where the hull of the t-1 earlier queries misses; the bounds above are summed over the rounds. For
-    other cells the paper has no explicit bound on the wet part, so none on the regret at a finite horizon.
+    cells that are no boxes the paper has no explicit bound on the wet part, so none on the regret at a finite horizon.
     """
     dim, horizon = as_whole(dim, 1, "dim"), as_whole(horizon, 1, "horizon")
     n = np.arange(2, max(horizon, 2), dtype=np.float64)  # earlier queries, from round 3 on; rounds 1 and 2 ask
