@@ -12,6 +12,7 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer.main
 from typer.testing import CliRunner
@@ -261,3 +262,37 @@ def test_the_figures_of_the_documents_are_written_from_a_run(folder):
     assert "| `cube-hull` | 4 | 2 | 1 | 1 |" in page
     assert "| cube d=4 uniform |  |  | 101 ± 4 (100) |" in page
     assert "| `cube-hull` | cube d=4 uniform | tau=200.0 | 200 ± 4 (100) | 40 |" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["table", "cube-center", "--text", "a", "--label", "b"], "name it with --file"),
+        (["all", "--label", "b"], "name it with --file"),
+        (["table", "cube-center", "--file", "a.csv"], "not made from a file"),
+        (["table", "qqg", "--file", "v.npy", "--label", "gone.txt"], "Cannot read gone.txt"),
+        (["table", "cube-center", *SMALL, "--dask", "garbage"], "No Dask scheduler answers at 'garbage'"),
+        (["table", "cube-center", *SMALL, "--dask", "foo://x"], "No Dask scheduler answers at 'foo://x'"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(arguments, says, capsys):
+    np.save("v.npy", np.eye(4))
+    assert says in failure(capsys, *arguments)
+
+
+def test_a_dollar_sign_in_a_file_name_is_no_formula(tmp_path):
+    Path("a$x_{b$c.csv").write_text("q,g\n" + "".join(f"hello you {k},{k % 3}\n" for k in range(12)), encoding="utf-8")
+    run("figure", "group-sizes", "--file", "a$x_{b$c.csv", "--label", "g")
+    assert (tmp_path / "askless-reproduce" / "figures" / "group-sizes.svg").exists()
+
+
+def test_a_saved_plot_is_the_same_each_time(tmp_path):
+    from matplotlib.figure import Figure as Drawing
+
+    def drawing():
+        figure = Drawing()
+        figure.subplots().fill_between([0, 1], [1, 2], hatch="//")
+        return figure
+
+    first, second = (report.save_plot(drawing(), tmp_path / name).read_bytes() for name in ("a.svg", "b.svg"))
+    assert first == second

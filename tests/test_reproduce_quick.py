@@ -35,4 +35,9 @@ def test_a_quick_run_makes_everything(tmp_path):
     assert "500 rounds" in page
     for name, title in FIGURES.items():
         assert list((tmp_path / "figures").glob(f"{name}*.svg"))
-        assert f'alt="{title}"' in page.replace("&#39;", "'")
+        assert f'alt="{title}' in page.replace("&#39;", "'")
+    assert (
+        page.count("GHC&#39;s decision regions after 250 queries for nine thresholds, uniform and mixture: mixture")
+        == 2
+    )
+    assert "There are no verdicts" in page

@@ -190,6 +190,7 @@ def test_it_fits_80_columns_and_shows_progress_on_a_terminal(tmp_path):
         (["--seed", "-1"], "--seed"),
         (["--jobs", "0"], "n_jobs"),
         (["--costs", "1,2"], "call,right,wrong"),
+        (["--costs", "0,0,0"], "no regret to bound"),
         (["--out", "a-file"], "--out"),
         (["--out", "a-file/inside"], "--out"),
     ],

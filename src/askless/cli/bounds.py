@@ -44,6 +44,7 @@ def bounds(
     import numpy as np
 
     from askless.cli.common import console, output_folder
+    from askless.errors import InvalidInput
     from askless.simulate import simulate_many
     from askless.streams.stream import as_dim, as_whole
     from askless.streams.synthetic import uniform
@@ -55,6 +56,8 @@ def bounds(
     rng = np.random.default_rng(as_whole(seed, 0, "--seed"))
     seeds = uniform(space, as_dim(space, dim), as_whole(labels, 1, "--labels"), rng)
     prices, rounds = Costs.parse(costs), as_whole(horizon, 2, "--horizon")
+    if not prices.question > 0.0:
+        raise InvalidInput(f"Where a question costs nothing there is no regret to bound; found --costs {costs}.")
     setting = Setting(seeds, space, rounds, at_least(separation, LEAST_SEPARATION, "--separation"), prices)
     todo = _jobs(setting, as_whole(runs, 1, "--runs"), seed)
     folder = output_folder(out)
@@ -68,7 +71,7 @@ def bounds(
     screen.print(_table(setting, found, by_policy))
     screen.print(_notes(setting, runs))
     _save(folder, setting, found, by_policy)
-    screen.print(f"Saved plot.png, plot.svg and bounds.csv in {folder}", soft_wrap=True)
+    screen.print(f"Saved plot.png, plot.svg and bounds.csv in {folder}", soft_wrap=True, markup=False)
 
 
 def _jobs(setting: Setting, runs: int, seed: int) -> list[Job]:

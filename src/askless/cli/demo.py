@@ -47,7 +47,7 @@ def demo(
     watched, trace = _run(policy, stream, prices, seed, speed if animated else None)
     print_summary(screen, trace, watched, by_hand=policy == DEFAULT_POLICY)
     _save(folder, trace, watched)
-    screen.print(f"\nPlot:  {folder / 'plot.png'}\nTrace: {folder / 'trace.csv'}", soft_wrap=True)
+    screen.print(f"\nPlot:  {folder / 'plot.png'}\nTrace: {folder / 'trace.csv'}", soft_wrap=True, markup=False)
 
 
 def _shuffled_questions(seed: int) -> Stream:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from askless.cli.reproduce_figures import add_figure, draw_all
+from askless.errors import InvalidInput
 
 if TYPE_CHECKING:
     from askless.reproduce.jobs import Labelled
@@ -74,9 +75,10 @@ def table(
 
     Interrupt it, and the same command goes on where it was.
     """
-    from askless.reproduce.tables import known_table
+    from askless.reproduce.tables import FILE_TABLES, known_table
 
-    known_table(name)
+    if known_table(name) not in FILE_TABLES and file is not None:
+        raise InvalidInput(f"--file is for {', '.join(FILE_TABLES)}; the table {name!r} is not made from a file.")
     size, data = _size(rounds, draws, seeds, quick), _data(file, text, label, vectors)
     _make([name], out, out / name, size, jobs, dask, data)
 
@@ -131,6 +133,8 @@ def _size(rounds: int | None, draws: int | None, seeds: int | None, quick: bool)
 
 def _data(file: Path | None, text: str | None, label: str | None, vectors: str) -> Labelled | None:
     if file is None:
+        if text is not None or label is not None:
+            raise InvalidInput("--text and --label are columns of a labelled file; name it with --file.")
         return None
     from askless.reproduce.labelled import read_labelled
 

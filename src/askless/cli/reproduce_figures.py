@@ -107,7 +107,8 @@ def draw_all(
         from askless.reproduce.figures.group_sizes import read_groups
 
         request = Request(folder, 0, quick, jobs, data, read_groups(file, label), file.name)
-    return [(FIGURES[name], path) for name, path in _make(list(FIGURES), request) if path.suffix == ".svg"]
+    made = [(name, path) for name, path in _make(list(FIGURES), request) if path.suffix == ".svg"]
+    return [(FIGURES[name] + path.stem.removeprefix(name).replace("-", ": "), path) for name, path in made]
 
 
 def _make(names: list[str], request: Request) -> list[tuple[str, Path]]:

@@ -71,14 +71,16 @@ def _bar() -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _lines() -> Iterator[Callable[[int, int], None]]:
-    start = last = time.monotonic()
+    start, first, last = 0.0, 0, time.monotonic()
 
     def show(done: int, todo: int) -> None:
-        nonlocal last
+        nonlocal start, first, last
         now = time.monotonic()
-        if now - last >= _SECONDS_BETWEEN_LINES and done:
+        if done and not start:  # with the first row: what came before it may have been the compiler
+            start, first = now, done
+        if done > first and now - last >= _SECONDS_BETWEEN_LINES:
             last = now
-            left = (now - start) / done * (todo - done)
+            left = (now - start) / (done - first) * (todo - done)
             typer.echo(f"{done:,} of {todo:,} rows, about {max(left / 60.0, 0.1):.1f} minutes left", err=True)
 
     yield show

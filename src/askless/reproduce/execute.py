@@ -112,6 +112,9 @@ def _distributed() -> Any:
 
 def _client(distributed: Any, address: str) -> Any:
     try:
+        scheme, _ = distributed.comm.addressing.parse_address(address, strict=True)
+        if scheme not in distributed.comm.registry.backends:
+            raise ValueError(f"no such protocol: {scheme}")
         return distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:  # a timeout is an OSError
         raise InvalidInput(

@@ -38,7 +38,7 @@ def read_labelled(path: Path, *, text: str | None = None, label: str | None = No
                 f"Expected a .csv, .tsv or .jsonl file with texts, or a .npz or .npy file with vectors; found {path}."
             )
     except OSError as error:
-        raise UnreadableFile(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise UnreadableFile(f"Cannot read {error.filename or path}: {error.strerror or error}.") from error
     except (zipfile.BadZipFile, EOFError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -52,6 +52,8 @@ def labelled(X: Any, names: Any) -> Labelled:
     names = np.asarray(names)
     if names.ndim != 1 or len(names) != len(vectors):
         raise InvalidInput(f"The file has {len(vectors)} vectors and labels of shape {names.shape}; give one a row.")
+    if names.dtype.kind == "f" and np.isnan(names).any():
+        raise InvalidInput(f"Row {int(np.isnan(names).argmax())} has no label (NaN); fill it in or leave the row out.")
     norms = np.linalg.norm(vectors, axis=1)
     if not norms.all():
         raise InvalidInput(
@@ -82,11 +84,13 @@ def _table(path: Path, suffix: str, text: str | None, label: str | None) -> tupl
     for column in (text, label):
         if column not in frame:
             raise InvalidInput(f"{path.name} has no column {column!r}; its columns are {', '.join(map(str, frame))}.")
-    names = frame[label].astype(str).to_numpy(dtype=str)
-    empty = np.flatnonzero(names == "")
-    if len(empty):
-        raise InvalidInput(f"Row {int(empty[0]) + 1} of {path.name} has no label; fill it in or leave the row out.")
-    return frame[text].astype(str).tolist(), names
+    for column, what in ((label, "label"), (text, "text")):
+        empty = np.flatnonzero(frame[column].isna() | (frame[column].astype(str) == ""))
+        if len(empty):
+            raise InvalidInput(
+                f"Row {int(empty[0]) + 1} of {path.name} has no {what}; fill it in or leave the row out."
+            )
+    return frame[text].astype(str).tolist(), frame[label].astype(str).to_numpy(dtype=str)
 
 
 def _embedded(texts: list[str]) -> NDArray[np.float32]:
@@ -97,8 +101,8 @@ def _embedded(texts: list[str]) -> NDArray[np.float32]:
     if len(unknown):
         row = int(unknown[0])
         raise InvalidInput(
-            f"The embedder knows no word of {len(unknown)} texts, the first {texts[row]!r} in row {row + 1}; leave "
-            "them out."
+            f"The embedder knows no word of the text {texts[row]!r} in row {row + 1} ({len(unknown)} such in all); "
+            "leave such rows out."
         )
     return X
 

@@ -74,8 +74,11 @@ def write_whole(path: Path, contents: bytes) -> Path:
 
 def save_plot(drawing: Drawing, path: Path) -> Path:
     """Save a figure as SVG, whole or not at all; the same figure gives the same bytes."""
+    import matplotlib
+
     contents = io.BytesIO()
-    drawing.savefig(contents, format="svg", metadata={"Date": None})
+    with matplotlib.rc_context({"svg.hashsalt": "askless"}):  # else the names inside differ from run to run
+        drawing.savefig(contents, format="svg", metadata={"Date": None})
     return write_whole(path, contents.getvalue())
 
 

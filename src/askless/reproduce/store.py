@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +33,7 @@ class RowStore:
             self._connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
             try:
                 # A commit reaches the log in one piece; a power cut may undo the last ones, a killed process none.
-                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._write_ahead()
                 self._connection.execute("PRAGMA synchronous=NORMAL")
                 self._connection.execute(
                     "CREATE TABLE IF NOT EXISTS rows (key TEXT PRIMARY KEY, row TEXT NOT NULL, digest TEXT NOT NULL)"
@@ -41,6 +42,18 @@ class RowStore:
                 self._connection.close()
                 raise
             self._connection.text_factory = bytes  # a damaged text may not be UTF-8
+
+    def _write_ahead(self) -> None:
+        """Turn the log on; SQLite does not wait by itself for another process that does so at the same moment."""
+        end = time.monotonic() + _SECONDS_TO_WAIT
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
     def put(self, key: str, row: Row) -> None:
         """Keep a row under its key."""

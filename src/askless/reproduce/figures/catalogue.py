@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from askless.errors import InvalidInput
-from askless.reproduce.figures.style import FORMATS, look, rendered
+from askless.reproduce.figures.style import FORMATS, look, plain, rendered
 from askless.reproduce.report import write_whole
 from askless.reproduce.run import STORE
 from askless.reproduce.store import RowStore
@@ -135,7 +135,7 @@ def _regret_tau(request: Request) -> Drawings:
 
 
 def _source(request: Request) -> str:
-    return request.source if request.data is not None else "askless's support questions, wordllama"
+    return plain(request.source) if request.data is not None else "askless's support questions, wordllama"
 
 
 def _group_sizes(request: Request) -> Drawings:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.errors import InvalidInput, UnreadableFile
-from askless.reproduce.figures.style import BLUE, COLUMN, DARK, VERMILION, new_figure, open_frame
+from askless.reproduce.figures.style import BLUE, COLUMN, DARK, VERMILION, new_figure, open_frame, plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,7 +67,7 @@ def read_groups(path: Path, label: str | None) -> GroupSizes:
     try:
         return group_sizes(_labels(path, label), path.name)
     except OSError as error:
-        raise UnreadableFile(f"Cannot read {path}: {error.strerror or error}.") from error
+        raise UnreadableFile(f"Cannot read {error.filename or path}: {error.strerror or error}.") from error
     except (zipfile.BadZipFile, EOFError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -115,7 +115,7 @@ def draw_group_sizes(found: GroupSizes) -> Figure:
     mean, middle = float(sizes.mean()), float(np.median(sizes))
     together = f" A bar holds {width} sizes." if width > 1 else ""
     caption = (
-        f"Source: {found.source}; {sizes.sum():,} questions in {len(sizes):,} groups of {sizes.min():,} to "
+        f"Source: {plain(found.source)}; {sizes.sum():,} questions in {len(sizes):,} groups of {sizes.min():,} to "
         f"{sizes.max():,}. A group is the questions with one label.{together}"
     )
     figure = new_figure(COLUMN, 2.2, "Questions per group", caption)

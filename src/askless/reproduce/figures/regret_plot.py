@@ -25,9 +25,9 @@ _ABOVE = 1.25  # times the regret of asking every time: what is drawn; a policy 
 def draw_rounds(setting: Sequence[Curve], file: Sequence[Curve], data: Labelled, source: str, size: Size) -> Figure:
     """Regret against the round; left the synthetic setting, right the labelled file."""
     caption = (
-        f"{_left(size)} {_right(data, source, size)} Parameters are those of the lowest regret; "
-        "left, GHC's and CC's are lowest in the paper's tables. Lines are means, bands one standard deviation; the "
-        f"legend has the means after the last round. {_costs()}"
+        f"{_left(size)} {_right(data, source, size)} Parameters are those of the lowest regret: "
+        "left, at 5,000 rounds, and GHC's and CC's in the paper's tables. Lines are means, bands one standard "
+        f"deviation; the legend has the means after the last round. {_costs()}"
     )
     figure = new_figure(PAGE, 3.7, "Regret against the round (lower is better)", caption)
     (left, right), strips = figure.subplots(2, 2, height_ratios=(1, 0.27))

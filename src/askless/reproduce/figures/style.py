@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -79,6 +80,11 @@ def look() -> Iterator[None]:
         yield
 
 
+def plain(text: str) -> str:
+    """A text of the user's, in which a dollar sign is one and begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def new_figure(
     width: float, body: float, heading: str, caption: str, *, legend: Sequence[Artist] = (), columns: int = 6
 ) -> Figure:
@@ -139,5 +145,7 @@ def rendered(figure: Figure, kind: str) -> bytes:
     """The file of a figure, "svg" or "png"; no date or version in it, so that the same figure gives the same bytes."""
     contents = io.BytesIO()
     unsigned = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    figure.savefig(contents, format=kind, dpi=_DPI, metadata=unsigned)  # in an SVG, of the images that it holds
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # in a file's name; it is drawn as a box
+        figure.savefig(contents, format=kind, dpi=_DPI, metadata=unsigned)  # in an SVG, of the images that it holds
     return contents.getvalue()
