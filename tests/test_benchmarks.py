@@ -41,6 +41,13 @@ REACH = {
     "memory-peak-d4096": ("at most", 2.5),
     "memory-steady-d768": ("at most", 2.5),
     "memory-peak-d768": ("at most", 2.5),
+    "reproduce-cube-hull": ("at most", 20.0),
+    "reproduce-sphere-hull": ("at most", 20.0),
+    "reproduce-cube-center": ("at most", 20.0),
+    "reproduce-sphere-center": ("at most", 20.0),
+    "reproduce-cube-nearest": ("at most", 20.0),
+    "reproduce-sphere-nearest": ("at most", 20.0),
+    "reproduce-all-tables": ("at most", 20.0),
 }
 LINUX_ONLY = {name for name in REACH if name.startswith("memory") and not Path("/proc/self/status").exists()}
 
@@ -97,6 +104,8 @@ def test_values_are_the_ratio_of_the_two_measurements(
         ours, other, value = (float(row[key]) for key in ("ours", "other", "value"))
         if name == "import-modules":
             assert value == ours
+        elif name.startswith("reproduce"):
+            assert value == pytest.approx(ours / 60.0, rel=1e-4), name  # minutes
         elif row["sense"] == "at most" or name == "nnls-equal-decisions":
             assert value == pytest.approx(ours / other, rel=1e-4), name
         else:

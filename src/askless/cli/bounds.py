@@ -174,12 +174,15 @@ def _notes(setting: Setting, runs: int) -> str:
 
 def _save(folder: Path, setting: Setting, found: list[Bound], by_policy: dict[str, list[Trace]]) -> None:
     """Write the three files, each whole or not at all."""
+    import matplotlib
+
     from askless.cli.bounds_plot import draw_bounds
 
     figure = draw_bounds(setting, found, by_policy)
     for kind, options in (("png", {"dpi": 160}), ("svg", {"metadata": {"Date": None}})):
         contents = io.BytesIO()
-        figure.savefig(contents, format=kind, **options)
+        with matplotlib.rc_context({"svg.hashsalt": "askless"}):  # else the names inside differ from run to run
+            figure.savefig(contents, format=kind, **options)
         _write(folder / f"plot.{kind}", contents.getvalue())
     _write(folder / "bounds.csv", _csv(setting, found, by_policy).encode())
 
