@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -177,14 +176,15 @@ def _save(folder: Path, setting: Setting, found: list[Bound], by_policy: dict[st
     import matplotlib
 
     from askless.cli.bounds_plot import draw_bounds
+    from askless.reproduce.report import write_whole
 
     figure = draw_bounds(setting, found, by_policy)
     for kind, options in (("png", {"dpi": 160}), ("svg", {"metadata": {"Date": None}})):
         contents = io.BytesIO()
         with matplotlib.rc_context({"svg.hashsalt": "askless"}):  # else the names inside differ from run to run
             figure.savefig(contents, format=kind, **options)
-        _write(folder / f"plot.{kind}", contents.getvalue())
-    _write(folder / "bounds.csv", _csv(setting, found, by_policy).encode())
+        write_whole(folder / f"plot.{kind}", contents.getvalue())
+    write_whole(folder / "bounds.csv", _csv(setting, found, by_policy).encode())
 
 
 def _csv(setting: Setting, found: list[Bound], by_policy: dict[str, list[Trace]]) -> str:
@@ -211,17 +211,3 @@ def _csv(setting: Setting, found: list[Bound], by_policy: dict[str, list[Trace]]
             }
         )
     return pd.DataFrame(rows).to_csv(index=False)
-
-
-def _write(path: Path, contents: bytes) -> None:
-    from askless.errors import UnwritableFile
-
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        temporary.write_bytes(contents)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise UnwritableFile(
-            f"Cannot write {str(path)!r}: {error.strerror}. Choose another folder with --out."
-        ) from error

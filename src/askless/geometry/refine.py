@@ -27,8 +27,7 @@ from askless.geometry.work import EUCLIDEAN, SPHERE, Work, make_work
 
 SCANNED, SPANNED, SOLVED, MEASURED, SETTLED = 0, 1, 2, 3, 4
 FIRST = 40  # examples that a projection starts from
-WORTH = 1e-10  # a scan that is off by more than this is worth repeating in float64 before the vectors are projected
-WIDER = 2.0**-29  # the unit roundoff of float64 over that of float32
+ROUNDOFF = 2.0**-53  # of float64
 REL = 1e-12  # relative slack on an interval from the vectors
 MEMO = 8  # projections remembered within one search
 
@@ -200,7 +199,8 @@ def refine(ix, i, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high
         low[i] = max(low[i], direction_bound(ix, i, q))
         level[i] = SPANNED
         return
-    if ix.big[i] >= 0 or level[i] >= MEASURED or (level[i] == SOLVED and eps <= WORTH):
+    finest = (q.shape[0] + 4) * ROUNDOFF * np.sqrt(qq)  # what inner products in float64 are off by
+    if ix.big[i] >= 0 or level[i] >= MEASURED or (level[i] == SOLVED and eps <= 2.0 * finest):
         lo, hi, done = project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo)
         if not done and not (lo > low[i] or hi < high[i]):  # it stopped where it was: now to the end
             lo, hi, _ = project_slot(ix, i, q, b, eps, np.inf, -1.0, 0.0, memo)
@@ -214,7 +214,7 @@ def refine(ix, i, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high
     y = np.empty(n)
     if level[i] == SOLVED:
         measure(ix, i, q, y)
-        lo, hi = gram_bounds(ix, i, y, qq, eps * WIDER, np.empty(n))
+        lo, hi = gram_bounds(ix, i, y, qq, finest, np.empty(n))
         low[i], high[i], level[i] = max(low[i], lo), min(high[i], hi), MEASURED
         return
     gather(ix, i, b, y)
