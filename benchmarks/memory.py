@@ -1,6 +1,6 @@
 """The memory of a process that fills a store, against the float32 vectors themselves.
 
-Run as `python -m benchmarks.memory LABELS EXAMPLES DIM`, it is that process, and prints what it found as JSON.
+Run as `python -m benchmarks.memory LABELS EXAMPLES DIM POLICY`, it is that process, and prints what it found as JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from askless.errors import AsklessError
-from askless.policies.generalized_hull import GeneralizedHull
+from askless.policies.named import make_policy
+from askless.types import Policy
 from benchmarks.clusters import TAU, Clusters, Floats, Shape, label_sizes
 from benchmarks.decisions import MANY, MOST, sized
 from benchmarks.rows import AT_MOST, Row
@@ -25,23 +26,32 @@ BOUND = 2.5
 SIZES = {"d4096": Shape(MANY.labels, MANY.examples, 4096), "d768": MOST}
 
 
-def memory(size: str, quick: bool) -> Iterator[Row]:
+def memory(
+    size: str,
+    quick: bool,
+    policy: str = f"ghc:{TAU:g}",
+    names: tuple[str, str] | None = None,
+    bound: float = BOUND,
+) -> Iterator[Row]:
     """Steady and peak growth of a process that learns all examples and then decides, over their raw bytes."""
     if not STATUS.exists():
         raise AsklessError(f"Memory is read from {STATUS}, which this system lacks; run this one on Linux.")
     shape = sized(SIZES[size], quick)
     raw = 4.0 * shape.examples * shape.dim
-    command = [sys.executable, "-m", "benchmarks.memory", str(shape.labels), str(shape.examples), str(shape.dim)]
+    numbers = (str(number) for number in (shape.labels, shape.examples, shape.dim))
+    command = [sys.executable, "-m", "benchmarks.memory", *numbers, policy]
     root = Path(__file__).parents[1]
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
-    for kind, grown in json.loads(done.stdout).items():
+    found = json.loads(done.stdout)
+    for name, kind in zip(names or [f"memory-{kind}-{size}" for kind in found], found, strict=True):
+        grown = found[kind]
         yield Row(
-            f"memory-{kind}-{size}", str(shape), f"{kind} growth of the process over the raw float32 vectors",
-            grown / raw, AT_MOST, BOUND, grown, raw, "bytes", 1, "", quick,
+            name, str(shape), f"{kind} growth of the process over the raw float32 vectors",
+            grown / raw, AT_MOST, bound, grown, raw, "bytes", 1, "", quick,
         )  # fmt: skip
 
 
-def fill(shape: Shape) -> dict[str, int]:
+def fill(shape: Shape, name: str) -> dict[str, int]:
     """Learn examples that are made one at a time, decide on some queries, and say by how much memory grew.
 
     What comes before the first reading is not the store's: libraries, compiled kernels, the labels' order.
@@ -49,22 +59,31 @@ def fill(shape: Shape) -> dict[str, int]:
     rng = np.random.default_rng(0)
     y = label_sizes(shape, rng).tolist()
     small = Clusters(Shape(labels=4, examples=40, dim=shape.dim))
-    _decide(small.taught(), small.queries(8))
+    _taught_and_asked(name, small)
     queries = np.array([_example(label, shape, rng) for label in y[:QUERIES]])
     _forget_peak()
     before = _resident("VmRSS")
-    policy = GeneralizedHull(TAU)
+    policy = make_policy(name)
     for label in y:
         policy.learn(_example(label, shape, rng), label)
     _decide(policy, queries)
     return {"steady": _resident("VmRSS") - before, "peak": _resident("VmHWM") - before}
 
 
-def _decide(policy: GeneralizedHull, queries: Floats) -> None:
-    """One by one, and all at once."""
-    for q in queries[:8]:
+def _taught_and_asked(name: str, small: Clusters) -> None:
+    policy = make_policy(name)
+    for x, label in zip(small.P, small.y.tolist(), strict=True):
+        policy.learn(x, label)
+    _decide(policy, small.queries(8))
+
+
+def _decide(policy: Policy, queries: Floats) -> None:
+    """One by one, and all at once where the policy has a way to do that."""
+    many = getattr(policy, "decide_many", None)
+    for q in queries[:8] if many is not None else queries:
         policy.decide(q)
-    policy.decide_many(queries)
+    if many is not None:
+        many(queries)
 
 
 def _example(label: int, shape: Shape, rng: np.random.Generator) -> Floats:
@@ -94,4 +113,4 @@ def _forget_peak() -> None:
 
 if __name__ == "__main__":
     labels, examples, dim = (int(argument) for argument in sys.argv[1:4])
-    print(json.dumps(fill(Shape(labels, examples, dim))))
+    print(json.dumps(fill(Shape(labels, examples, dim), sys.argv[4])))

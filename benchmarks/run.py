@@ -19,6 +19,8 @@ from benchmarks.decisions import DECISIONS, against_nnls, batch, decision, learn
 from benchmarks.imports import imports
 from benchmarks.memory import SIZES, memory
 from benchmarks.rows import Row, read_rows, save_rows, table
+from benchmarks.self_tuning import FEW, SETTINGS, TRIALS, few_texts, names_of, synthetic, synthetic_name, trial
+from benchmarks.self_tuning_cost import COSTS, MEMORY, decision_cost, memory_cost
 from benchmarks.whole_runs import RUNS, whole_run
 
 OUT = Path(__file__).with_name("rows.csv")
@@ -26,10 +28,15 @@ OUT = Path(__file__).with_name("rows.csv")
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The rows it gives, by name, and what measures them; the argument says whether at small sizes."""
+    """The rows it gives, by name, and what measures them; the argument says whether at small sizes.
+
+    A `long` one is run only when it is asked for; one that `keeps` its runs is also given the folder for them.
+    """
 
     names: tuple[str, ...]
-    measure: Callable[[bool], Iterable[Row]]
+    measure: Callable[..., Iterable[Row]]
+    long: bool = False
+    keeps: bool = False
 
 
 BENCHMARKS = (
@@ -41,6 +48,11 @@ BENCHMARKS = (
     Benchmark(("import-modules", "import-time"), imports),
     *(Benchmark((f"memory-steady-{s}", f"memory-peak-{s}"), partial(memory, s)) for s in SIZES),
     Benchmark(reproduction.NAMES, reproduction.tables),
+    *(Benchmark((name,), partial(decision_cost, name), long=True) for name in COSTS),
+    Benchmark(MEMORY, memory_cost, long=True),
+    *(Benchmark(names_of(name), partial(trial, name), long=True, keeps=True) for name in TRIALS),
+    *(Benchmark((name,), partial(few_texts, name), long=True, keeps=True) for name in FEW),
+    *(Benchmark((synthetic_name(s),), partial(synthetic, s), long=True, keeps=True) for s in SETTINGS),
 )
 NAMES = tuple(name for benchmark in BENCHMARKS for name in benchmark.names)
 
@@ -54,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if out is not None:
             read_rows(out)  # a file that cannot take the rows is refused before the work, not after it
         _warn_if_busy()
-        rows, failed = _measure(chosen, options.quick, out)
+        rows, failed = _measure(chosen, options.quick, out, options.keep)
     except AsklessError as problem:
         print(f"benchmarks: {problem}", file=sys.stderr)
         return 2
@@ -67,17 +79,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def choose(wanted: Sequence[str]) -> list[Benchmark]:
-    """The benchmarks with a row of one of those names, or one that begins so; all where none is given."""
+    """The benchmarks with a row of one of those names, or one that begins so; without any, all but the long ones."""
+    if not wanted:
+        return [b for b in BENCHMARKS if not b.long]
     for beginning in wanted:
         if not any(name.startswith(beginning) for name in NAMES):
             raise AsklessError(f"No row's name begins with {beginning!r}. The rows are: {', '.join(NAMES)}.")
     exact = [beginning for beginning in wanted if beginning in NAMES]
-    open_ended = tuple(set(wanted).difference(exact)) if wanted else ("",)
+    open_ended = tuple(set(wanted).difference(exact))
     names = {name for name in NAMES if name in exact or name.startswith(open_ended)}
     return [b for b in BENCHMARKS if names.intersection(b.names)]
 
 
-def _measure(chosen: Iterable[Benchmark], quick: bool, out: Path | None) -> tuple[list[Row], bool]:
+def _measure(chosen: Iterable[Benchmark], quick: bool, out: Path | None, keep: Path | None) -> tuple[list[Row], bool]:
     """The rows, saved as they come so that a run that is stopped keeps what it has, and if any is missing."""
     rows: list[Row] = []
     failed = False
@@ -85,7 +99,7 @@ def _measure(chosen: Iterable[Benchmark], quick: bool, out: Path | None) -> tupl
         print(f"{', '.join(benchmark.names)} ...", end=" ", file=sys.stderr, flush=True)
         start = time.perf_counter()
         try:
-            found = list(benchmark.measure(quick))
+            found = list(benchmark.measure(quick, keep) if benchmark.keeps else benchmark.measure(quick))
         except (AsklessError, CalledProcessError) as problem:
             print(f"not measured: {problem}", file=sys.stderr)
             failed = True
@@ -120,6 +134,12 @@ def _parser() -> argparse.ArgumentParser:
         help="this row, or those whose names begin so; may be repeated",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes; writes nothing unless --out is given")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the finished runs of the self-tuning rows here, and go on from those that it holds",
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (default: benchmarks/rows.csv)")
     return parser
 

@@ -29,11 +29,16 @@ OUT = Path(__file__).with_name("askless.png")
 TAU, LABELS, ROUNDS, VARIANCE = 0.6, 6, 250, 0.006
 SEED = 2  # of 0 to 59 the one whose six cells have their seeds furthest apart, so that the hulls can be seen
 CELLS = 400  # of the square, along each side
-POLICIES = {"GHC, tau=0.8": "ghc:0.8", "similarity 0.75": "similarity-threshold:0.75", "always ask": "always-ask"}
+POLICIES = {
+    "SelfTuning": "self-tuning",
+    "GHC, tau=0.8": "ghc:0.8",
+    "similarity 0.75": "similarity-threshold:0.75",
+    "always ask": "always-ask",
+}
 
 # Okabe and Ito's blue and vermilion, which colour-blind readers tell apart, on grey; the blue is thinned.
 RIGHT, WRONG, ASK = "#a6cee8", "#d55e00", "#efefef"
-LINES = ("#0072b2", "#cc79a7", "#6b6b6b")
+LINES = ("#009e73", "#0072b2", "#cc79a7", "#6b6b6b")
 DARK = "#333333"
 
 

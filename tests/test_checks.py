@@ -36,6 +36,9 @@ MADE: list[tuple[str, dict[str, Any], int]] = [
     ("SequentialKMeans", {"labels_given": True}, 8),
     ("ActivePerceptron", {"tau": 0.9}, 8),
     ("ActivePerceptron", {"tau": 0.9, "n_labels": 4}, 8),
+    ("SelfTuning", {}, 8),
+    ("SelfTuning", {"n_labels": 4}, 4),
+    ("SelfTuning", {"costs": [-1.0, 1.0, -2.0]}, 80),
 ]
 
 

@@ -80,7 +80,7 @@ def test_names_are_the_classes_in_kebab_case():
         if name == spec_name(named.load()):
             kebab = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", named.class_name).lower()
             assert kebab.replace("k-means", "kmeans") == name
-    assert len({spec_name(named.load()) for named in POLICIES.values()}) == 8
+    assert len({spec_name(named.load()) for named in POLICIES.values()}) == 9
 
 
 def test_name_and_class_lead_to_each_other():
@@ -106,7 +106,7 @@ def test_defaults_apply_where_the_class_takes_them_and_the_text_does_not_set_the
     [
         ("gch-nearest:0.9", "No policy is named 'gch-nearest'. Did you mean 'ghc-nearest'?"),
         ("generalised-hull:tau=0.9", "Did you mean 'generalized-hull'?"),
-        ("zzz", "No policy is named 'zzz'. The names are conservative-hull, generalized-hull, "),
+        ("zzz", "No policy is named 'zzz'. The names are self-tuning, conservative-hull, generalized-hull, "),
         ("", "No policy is named ''."),
         (":Class", "No policy is named ''."),
         ("..x:Class", "No policy is named '..x'."),

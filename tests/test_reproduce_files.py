@@ -160,11 +160,11 @@ def test_texts_are_read_from_tables(tmp_path, suffix):
             {"text": "q", "label": "g"},
             "Row 2 .* has no label",
         ),
-        ("a.csv", b"", {"text": "q", "label": "g"}, "Cannot read"),
+        ("a.csv", b"", {"text": "q", "label": "g"}, "a.csv is empty"),
         ("a.jsonl", b"{", {"text": "q", "label": "g"}, "Cannot read"),
         ("a.npz", b"no archive", {}, "Cannot read"),
         ("a.npy", b"no array", {}, "Cannot read"),
-        ("a.xlsx", b"", {}, r"Expected a \.csv"),
+        ("a.doc", b"", {}, r"Expected a \.csv"),
     ],
 )
 def test_a_bad_file_is_one_sentence(tmp_path, name, contents, options, words):

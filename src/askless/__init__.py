@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from askless.policies.conservative_hull import ConservativeHull
     from askless.policies.generalized_hull import GeneralizedHull
     from askless.policies.named import make_policy
+    from askless.policies.self_tuning import SelfTuning
     from askless.policies.sequential_kmeans import SequentialKMeans
     from askless.policies.similarity_threshold import SimilarityThreshold
 
@@ -39,6 +40,7 @@ _HOMES = {
     "CenterThenHull": "askless.policies.center_then_hull",
     "ConservativeHull": "askless.policies.conservative_hull",
     "GeneralizedHull": "askless.policies.generalized_hull",
+    "SelfTuning": "askless.policies.self_tuning",
     "SequentialKMeans": "askless.policies.sequential_kmeans",
     "SimilarityThreshold": "askless.policies.similarity_threshold",
     "check_policy": "askless.checks",
@@ -62,6 +64,7 @@ __all__ = [
     "GeneralizedHull",
     "Guess",
     "Policy",
+    "SelfTuning",
     "SequentialKMeans",
     "SimilarityThreshold",
     "Suggestion",

@@ -84,7 +84,7 @@ class Job:
     """One run: small enough to be sent to another process, which makes policy and stream itself.
 
     `policy` is a name as the command line takes it (`ghc:0.9`), or makes a policy when called; a name gets
-    the stream's space and length, and `n_labels`. `stream` is called with a generator as `rng` that depends
+    the costs, the stream's space and length, and `n_labels`. `stream` is called with a generator as `rng` that depends
     on the seed only, so that jobs of the same seed see the same stream. `name` is what its trace is called.
     """
 
@@ -120,7 +120,9 @@ class Job:
             return self.policy()
         from askless.policies.named import make_policy
 
-        return make_policy(self.policy, space=stream.space, n_labels=self.n_labels, horizon=len(stream.X))
+        return make_policy(
+            self.policy, costs=self.costs, space=stream.space, n_labels=self.n_labels, horizon=len(stream.X)
+        )
 
 
 def simulate_many(jobs: Iterable[Job], *, n_jobs: int = 1, progress: bool = True) -> list[Trace]:

@@ -78,11 +78,15 @@ class Support(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """A label the expert may want to pick: its distance, and the id of its closest example."""
+    """A label the expert may want to pick: its distance, the id of its closest example, and how likely it is.
+
+    `probability` is None where the policy has none to give.
+    """
 
     label: Label
     distance: float
     example: ExampleId | None = None
+    probability: float | None = None
 
 
 class Reason:
@@ -166,6 +170,19 @@ class NotSimilar(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class TooUncertain(Reason):
+    """The best label is not likely enough for the price of a mistake."""
+
+    probability: float
+    needed: float
+    label: Label | None = None
+
+    def __str__(self) -> str:
+        which = "the best label" if self.label is None else repr(self.label)
+        return f"{which} has probability {self.probability:.3f}, below {self.needed:.3f}"
+
+
+@dataclass(frozen=True, slots=True)
 class Always(Reason):
     """The policy asks every time."""
 
@@ -179,7 +196,8 @@ class Guess:
 
     `distance` is the distance to that label's hull (or whatever the policy measures), `ratio` the distance over
     that of `runner_up`, as a certified upper bound: the true ratio is at most this. `evidence` names the examples
-    that span the nearest point of the hull, with their weights.
+    that span the nearest point of the hull, with their weights. `probability` is how likely the label is to be
+    right, where the policy has that to give.
     """
 
     label: Label
@@ -187,6 +205,7 @@ class Guess:
     runner_up: Label | None = None
     ratio: float = 0.0
     evidence: tuple[Support, ...] = ()
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

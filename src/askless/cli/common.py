@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from askless.types import Policy
 
+DEFAULT_POLICY = "self-tuning"  # where the user names none
+
 
 def console() -> Console:
     """The standard output; wide enough for a table where it is not a terminal."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askless.cli.common import DEFAULT_POLICY
+
 if TYPE_CHECKING:
     from askless.cli.demo_watch import Watched
     from askless.streams.synthetic import Stream
     from askless.trace import Trace
     from askless.types import Costs
-
-DEFAULT_POLICY = "ghc:0.8"
 
 
 def demo(
@@ -45,7 +45,7 @@ def demo(
         stream = _shuffled_questions(seed)
     animated = screen.is_terminal and not no_animation
     watched, trace = _run(policy, stream, prices, seed, speed if animated else None)
-    print_summary(screen, trace, watched, by_hand=policy == DEFAULT_POLICY)
+    print_summary(screen, trace, watched)
     _save(folder, trace, watched)
     screen.print(f"\nPlot:  {folder / 'plot.png'}\nTrace: {folder / 'trace.csv'}", soft_wrap=True, markup=False)
 
@@ -73,9 +73,9 @@ def _run(spec: str, stream: Stream, costs: Costs, seed: int, speed: float | None
     from askless.simulate import simulate
 
     few = slice(0, 50)
-    first = named_policy(spec, space=stream.space, horizon=len(stream.X))
+    first = named_policy(spec, costs=costs, space=stream.space, horizon=len(stream.X))
     simulate(first, stream.X[few], stream.y[few])  # compiles what there is to compile, before the display opens
-    watched = Watched(named_policy(spec, space=stream.space, horizon=len(stream.X)), stream)
+    watched = Watched(named_policy(spec, costs=costs, space=stream.space, horizon=len(stream.X)), stream)
     if speed is None:
         trace = simulate(watched, stream.X, stream.y, costs=costs, seed=seed)
     else:

@@ -17,11 +17,9 @@ _HARDEST = 5
 _EVIDENCE = 3
 
 
-def print_summary(screen: Console, trace: Trace, watched: Watched, by_hand: bool) -> None:
+def print_summary(screen: Console, trace: Trace, watched: Watched) -> None:
     """Print what was automated, what it cost, where it was hard, and two examples."""
     screen.print(f"\n[bold]{trace.rounds} questions, {len(set(watched.truth))} labels, policy {trace.policy}[/bold]")
-    if by_hand:
-        screen.print("[dim]tau=0.8 was chosen by hand: of 0.7, 0.75, 0.8, 0.85 it did best over ten orders.[/dim]")
     screen.print(Padding(_figures(trace), (1, 0), expand=False))
     screen.print("[bold]The hardest labels[/bold]")
     screen.print(Padding(_hardest(trace), (0, 0, 1, 0), expand=False))
@@ -85,7 +83,12 @@ def _example(trace: Trace, watched: Watched, right: bool) -> int | None:
     if right:
         later = [(k, g) for k, g in guesses if k >= trace.rounds // 2 and 2 <= len(g.evidence) <= _EVIDENCE]
         guesses = later or guesses
-    return min(guesses, key=lambda pair: (pair[1].ratio, pair[0]))[0] if guesses else None
+    return min(guesses, key=lambda pair: (*_doubt(pair[1]), pair[0]))[0] if guesses else None
+
+
+def _doubt(guess: Guess) -> tuple[float, float]:
+    """What grows as a guess gets less sure."""
+    return 1.0 - (guess.probability or 1.0), guess.ratio
 
 
 def _print_guess(screen: Console, watched: Watched, k: int) -> None:
@@ -99,6 +102,8 @@ def _print_guess(screen: Console, watched: Watched, k: int) -> None:
     screen.print(line)
     if guess.runner_up is not None:
         near = f"at most {guess.ratio:.2f} of the distance to the runner-up, {guess.runner_up}"
+        if guess.probability is not None:
+            near = f"probability {guess.probability:.3f}; the runner-up is {guess.runner_up}"
         screen.print(f"  [dim]{near}{'; it rests on' if guess.evidence else ''}[/dim]")
     total = sum(support.weight for support in guess.evidence)
     for support in sorted(guess.evidence, key=lambda s: -s.weight)[:_EVIDENCE]:

@@ -9,7 +9,10 @@ from typing import Annotated
 import typer
 
 from askless.cli.bounds import bounds
+from askless.cli.datasets import app as datasets
 from askless.cli.demo import demo
+from askless.cli.label import label
+from askless.cli.replay import replay
 from askless.cli.reproduce import app as reproduce
 from askless.cli.simulate import simulate
 from askless.errors import AsklessError
@@ -34,7 +37,17 @@ app.command(
     epilog="Examples:\n\naskless bounds --space sphere --dim 4 --labels 5 --horizon 5000\n\n"
     "askless bounds --space euclidean --dim 1 --labels 5 --horizon 10000 --runs 20 --out line"
 )(bounds)
+app.command(
+    epilog="Examples:\n\naskless label tickets.csv\n\n"
+    "askless label tickets.csv --text body --costs=-1,1,-20 --audit-rate 0.05 --out labelled.csv\n\n"
+    "askless label answered.csv --oracle label --shuffle 0"
+)(label)
+app.command(
+    epilog="Examples:\n\naskless replay tickets.csv --text question --label topic --out replayed\n\n"
+    "askless replay banking77 --rounds 6000 --first-examples --known-labels --peers --jobs 2 --out banking77"
+)(replay)
 app.add_typer(reproduce, name="reproduce")
+app.add_typer(datasets, name="datasets")
 
 
 def _print_version(wanted: bool) -> None:

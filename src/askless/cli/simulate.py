@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askless.cli.common import DEFAULT_POLICY
+
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
@@ -20,7 +22,7 @@ def simulate(
         list[str] | None,
         typer.Option(
             help="A policy, such as ghc:0.9, chc or module:Class. Repeat it to compare several.",
-            show_default="ghc:0.6",
+            show_default=DEFAULT_POLICY,
         ),
     ] = None,
     space: Annotated[
@@ -69,9 +71,9 @@ def simulate(
     known = None if open_world else as_whole(labels, 1, "--labels")
     prices = Costs.parse(costs)
     stream = _stream(space, dim, labels, rounds, distribution, variance, weights)
-    specs = list(dict.fromkeys(policy or ["ghc:0.6"]))
+    specs = list(dict.fromkeys(policy or [DEFAULT_POLICY]))
     for spec in specs:  # a name that does not work is better refused before the first run than after it
-        named_policy(spec, space=space, n_labels=known, horizon=rounds)
+        named_policy(spec, costs=prices, space=space, n_labels=known, horizon=rounds)
     stream(rng=np.random.default_rng(0))  # and so is a stream that cannot be drawn
     folder = None if out is None else output_folder(out)
     todo = [

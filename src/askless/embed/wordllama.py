@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.embed.rows import as_texts, encodable
 from askless.errors import InvalidInput
 
 _MODEL = "l2_supercat"
@@ -47,15 +48,10 @@ class WordLlama:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row a text, of norm 1; NaN rows where the model knows no token of the text."""
-        if isinstance(texts, str):
-            raise InvalidInput("Expected a sequence of texts; found one text. Put it in a list.")
-        texts = list(texts)
-        for row, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise InvalidInput(f"Expected texts; found {text!r} ({type(text).__name__}) in row {row}.")
+        texts = as_texts(texts)
         rows = np.full((len(texts), self._dim), np.nan, dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            block = [_encodable(text) for text in texts[start : start + _TEXTS_AT_ONCE]]
+            block = [encodable(text) for text in texts[start : start + _TEXTS_AT_ONCE]]
             for row, encoding in enumerate(self._tokenizer.encode_batch(block, add_special_tokens=False), start):
                 tokens = np.array(encoding.ids, dtype=np.intp)
                 if self._known[tokens].any():
@@ -97,11 +93,6 @@ def _known_tokens(tokenizer: Any, size: int) -> NDArray[np.bool_]:
         if index < size and token.strip("▁ \n\t\r") and not spelled:
             known[index] = True
     return known
-
-
-def _encodable(text: str) -> str:
-    """The text without halves of surrogate pairs, which UTF-8, and so the tokenizer, cannot hold."""
-    return text.encode("utf-8", "ignore").decode("utf-8")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -215,7 +216,7 @@ class ExampleStore:
             found.runner_high,
             found.guessable,
             tuple([labels[i] for i in found.inside]),
-            tuple(map(_SUGGESTION, zip(names, found.highs, near, strict=True))),
+            tuple(map(_SUGGESTION, zip(names, found.highs, near, repeat(None, len(names)), strict=True))),
             tuple(map(_SUPPORT, zip([ids[row] for row in found.rows], found.weights, strict=True))),
         )
 

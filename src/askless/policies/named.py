@@ -20,6 +20,12 @@ _METHODS = ("decide", "observe", "learn", "forget", "relabel")
 
 # name: module, class, how to write it, what it does
 _CLASSES = {
+    "self-tuning": (
+        "self_tuning",
+        "SelfTuning",
+        "self-tuning",
+        "guess where the best label is likely enough for the costs; no threshold",
+    ),
     "conservative-hull": (
         "conservative_hull",
         "ConservativeHull",
@@ -134,7 +140,7 @@ def make_policy(spec: str, **defaults: Any) -> Policy:
 
     The text is `name`, `name:value`, `name:parameter=value,...`, or `module:Class` with the same after
     another colon; a value without a name goes to the first parameter. A value reads as an integer, a
-    number, true, false, none, or else as text. `defaults` (space, n_labels, horizon, dtype, labels_given)
+    number, true, false, none, or else as text. `defaults` (space, n_labels, costs, horizon, dtype, labels_given)
     apply where the class takes such a parameter and the text does not set it; a default of None counts as
     not given.
     """

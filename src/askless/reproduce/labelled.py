@@ -10,33 +10,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.datasets.tables import format_of, read_table
 from askless.errors import InvalidInput, UnreadableFile
 from askless.inputs import as_matrix
 from askless.reproduce.jobs import Labelled
-
-_TABLES = (".csv", ".tsv", ".jsonl")
 
 
 def read_labelled(path: Path, *, text: str | None = None, label: str | None = None, vectors: str = "X") -> Labelled:
     """The rows of a file: texts, embedded by wordllama, or vectors, brought to norm 1 as the paper's are.
 
-    A .csv, .tsv or .jsonl file has its texts in the column `text` and its labels in the column `label`. A .npz file
-    has its vectors under `vectors` and its labels under `label` (or y). A .npy file has vectors alone, and `label`
-    names a file beside it: another .npy, or a text with one label a line.
+    A .npz file has its vectors under `vectors` and its labels under `label` (or y). A .npy file has vectors alone, and
+    `label` names a file beside it: another .npy, or a text with one label a line. Any other is a table of
+    `askless.datasets.tables`, with its texts in the column `text` and its labels in the column `label`.
     """
     suffix = path.suffix.lower()
     try:
-        if suffix in _TABLES:
-            texts, names = _table(path, suffix, text, label)
-            X = _embedded(texts)
-        elif suffix == ".npz":
+        if suffix == ".npz":
             X, names = _archive(path, vectors, label or "y")
         elif suffix == ".npy":
             X, names = np.load(path, allow_pickle=False), _label_file(path, label)
         else:
-            raise InvalidInput(
-                f"Expected a .csv, .tsv or .jsonl file with texts, or a .npz or .npy file with vectors; found {path}."
-            )
+            texts, names = _table(path, text, label)
+            X = _embedded(texts)
     except OSError as error:
         raise UnreadableFile(f"Cannot read {error.filename or path}: {error.strerror or error}.") from error
     except (zipfile.BadZipFile, EOFError, ValueError) as error:
@@ -71,26 +66,16 @@ def labelled(X: Any, names: Any) -> Labelled:
     return Labelled(unit, labels, digest)
 
 
-def _table(path: Path, suffix: str, text: str | None, label: str | None) -> tuple[list[str], NDArray[Any]]:
-    import pandas as pd
-
+def _table(path: Path, text: str | None, label: str | None) -> tuple[list[str], NDArray[Any]]:
+    format_of(path)
     if text is None or label is None:
         raise InvalidInput(f"{path.name} holds a table: name its columns with --text and --label.")
-    if suffix == ".jsonl":
-        frame = pd.read_json(path, lines=True, dtype=False)
-    else:
-        separator = "\t" if suffix == ".tsv" else ","
-        frame = pd.read_csv(path, sep=separator, dtype=str, keep_default_na=False)
-    for column in (text, label):
-        if column not in frame:
-            raise InvalidInput(f"{path.name} has no column {column!r}; its columns are {', '.join(map(str, frame))}.")
-    for column, what in ((label, "label"), (text, "text")):
-        empty = np.flatnonzero(frame[column].isna() | (frame[column].astype(str) == ""))
-        if len(empty):
-            raise InvalidInput(
-                f"Row {int(empty[0]) + 1} of {path.name} has no {what}; fill it in or leave the row out."
-            )
-    return frame[text].astype(str).tolist(), frame[label].astype(str).to_numpy(dtype=str)
+    table = read_table(path, text=text, label=label)
+    for column, what in ((table.labels or [], "label"), (table.texts, "text")):
+        row = next((row for row, value in enumerate(column, start=1) if not value), None)
+        if row is not None:
+            raise InvalidInput(f"Row {row} of {path.name} has no {what}; fill it in or leave the row out.")
+    return table.texts, np.array(table.labels)
 
 
 def _embedded(texts: list[str]) -> NDArray[np.float32]:

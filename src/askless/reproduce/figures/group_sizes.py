@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.datasets.tables import format_of, read_table
+from askless.datasets.values import is_blank
 from askless.errors import InvalidInput, UnreadableFile
 from askless.reproduce.figures.style import BLUE, COLUMN, DARK, VERMILION, new_figure, open_frame, plain
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 SAMPLE = "the support questions that come with askless"
 _MOST_BARS = 40
 _UNEVEN = 50  # where the highest bar is this many times the lowest, the heights are drawn on a logarithmic scale
-_SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +62,8 @@ def sample_groups() -> GroupSizes:
 def read_groups(path: Path, label: str | None) -> GroupSizes:
     """The sizes of the groups of a file.
 
-    Labels are the column `label` of a .csv, .tsv or .jsonl, that array of a .npz (or y), a .npy of
-    labels, or for a .npy of vectors the file `label`, another .npy or a text with one label a line.
+    Labels are that array of a .npz (or y), a .npy of labels, for a .npy of vectors the file `label`, another .npy
+    or a text with one label a line, and for any table of `askless.datasets.tables` its column `label`.
     """
     try:
         return group_sizes(_labels(path, label), path.name)
@@ -84,21 +85,14 @@ def _labels(path: Path, label: str | None) -> object:
     if suffix == ".npz":
         with np.load(path, allow_pickle=False) as archive:
             return _chosen(path, {name: archive[name] for name in archive.files}, label or "y")
-    if suffix not in (*_SEPARATORS, ".jsonl"):
-        raise InvalidInput(f"Expected a .csv, .tsv, .jsonl, .npz or .npy file with labels; found {path}.")
+    format_of(path)
     if label is None:
         raise InvalidInput(f"{path.name} holds a table: name its column of labels with --label.")
-    import pandas as pd
-
-    if suffix == ".jsonl":
-        frame = pd.read_json(path, lines=True, dtype=False)
-    else:
-        frame = pd.read_csv(path, sep=_SEPARATORS[suffix], dtype=str, keep_default_na=False)
-    names = _chosen(path, {str(name): frame[name] for name in frame}, label)
-    empty = np.flatnonzero(names.isna() | (names == ""))
-    if len(empty):
-        raise InvalidInput(f"Row {int(empty[0]) + 1} of {path.name} has no label; fill it in or leave the row out.")
-    return names.to_numpy()
+    names = read_table(path, text=label).texts
+    blank = next((row for row, name in enumerate(names, start=1) if is_blank(name)), None)
+    if blank is not None:
+        raise InvalidInput(f"Row {blank} of {path.name} has no label; fill it in or leave the row out.")
+    return names
 
 
 def _chosen(path: Path, found: dict[str, Any], label: str) -> Any:

@@ -1,0 +1,210 @@
+"""`askless label`: a person labels a file of texts by answering about a fraction of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from askless.cli.common import DEFAULT_POLICY
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from askless.cli.label_open import Wishes
+    from askless.cli.label_output import Output
+    from askless.cli.label_prompt import Expert
+    from askless.cli.label_rows import Rows
+    from askless.cli.label_session import Ending
+    from askless.desk.desk import Desk
+    from askless.ledger.ledger import Ledger
+
+
+def label(
+    file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .jsonl, .parquet or .xlsx file with the texts.")],
+    text: Annotated[
+        str | None, typer.Option(help="The column of the texts.", show_default="the only one, or one named text")
+    ] = None,
+    label_column: Annotated[
+        str, typer.Option(help="The column for the labels; where the file has it, filled cells are known examples.")
+    ] = "label",
+    ignore_labels: Annotated[
+        bool, typer.Option("--ignore-labels", help="Do not take labels that the file has as known.")
+    ] = False,
+    embedder: Annotated[
+        str | None, typer.Option(help="What turns texts into vectors.", show_default="wordllama")
+    ] = None,
+    policy: Annotated[
+        str | None, typer.Option(help="The policy, such as ghc:0.9 or module:Class.", show_default=DEFAULT_POLICY)
+    ] = None,
+    costs: Annotated[
+        str | None, typer.Option(help="Rewards of a call, a right and a wrong guess.", show_default="-1,1,-10")
+    ] = None,
+    seed_file: Annotated[Path | None, typer.Option(help="A file of examples known before.")] = None,
+    seed_text: Annotated[
+        str | None, typer.Option(help="Its column of texts.", show_default="the only one, or one named text")
+    ] = None,
+    seed_label: Annotated[
+        str | None, typer.Option(help="Its column of labels.", show_default="that of --label-column")
+    ] = None,
+    audit_rate: Annotated[
+        float | None,
+        typer.Option(help="The share of guesses asked as well, blind, to measure errors.", show_default="0"),
+    ] = None,
+    max_questions: Annotated[
+        int | None, typer.Option(help="Ask no more than this in all runs together; then guess the rest, marked.")
+    ] = None,
+    shuffle: Annotated[int | None, typer.Option(help="Take the texts in an order drawn by this seed.")] = None,
+    no_second_pass: Annotated[
+        bool, typer.Option("--no-second-pass", help="Do not decide the guesses again at the end.")
+    ] = False,
+    oracle: Annotated[
+        str | None, typer.Option(help="A dry run: take the answers from this column, keep no ledger.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The labelled file.", show_default="FILE with .labelled in its name")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the labelled file, whoever wrote it.")] = False,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Where everything is kept as you go.", show_default="FILE.askless")
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over; the old ledger is kept under another name.")
+    ] = False,
+    encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="UTF-8")] = None,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out rows with too many or too few fields.")
+    ] = False,
+) -> None:
+    """Label the texts of a file: what can be guessed is guessed, the rest is asked.
+
+    Answer with a number, a label or a new label; ? lists what else there is. Stop at any time: every answer is kept
+    beside the file at once, and the same command goes on where it was.
+    """
+    from askless.cli.label_open import Wishes
+    from askless.cli.label_rows import read_rows
+    from askless.errors import InvalidInput
+
+    if max_questions is not None and max_questions < 0:
+        raise InvalidInput(f"--max-questions is 0 or more; found {max_questions}.")
+    rows = read_rows(
+        file,
+        text=text,
+        label=label_column,
+        ignored=ignore_labels,
+        oracle=oracle,
+        encoding=encoding,
+        skip_bad=skip_bad_rows,
+    )
+    wishes = Wishes(
+        policy,
+        embedder,
+        costs,
+        audit_rate,
+        max_questions,
+        shuffle,
+        not no_second_pass,
+        seed_file,
+        seed_text,
+        seed_label,
+    )
+    kept = ledger or (None if oracle is not None else file.with_name(f"{file.name}.askless"))
+    _label(file, rows, wishes, label_column, kept, _output(file, out, force, oracle), fresh, oracle)
+
+
+def _output(file: Path, out: Path | None, force: bool, oracle: str | None) -> Output | None:
+    """Where the labels go; a dry run writes them only where it is told to."""
+    from askless.cli.label_output import Output, default_output
+
+    if out is None and oracle is not None:
+        return None
+    return Output(default_output(file) if out is None else out, file, force)
+
+
+def _label(
+    file: Path,
+    rows: Rows,
+    wishes: Wishes,
+    label_column: str,
+    kept: Path | None,
+    output: Output | None,
+    fresh: bool,
+    oracle: str | None,
+) -> None:
+    from askless.cli.common import console
+    from askless.cli.label_open import move_aside, open_desk, user
+    from askless.cli.label_session import Session
+    from askless.errors import AsklessError
+    from askless.ledger.ledger import Ledger
+
+    screen = console()
+    aside = move_aside(kept) if fresh and kept is not None else None
+    is_new = kept is not None and not kept.exists()
+    with Ledger(kept) as ledger:
+        who = user() if oracle is None else f"column {oracle}"
+        try:
+            desk, notes = open_desk(ledger, rows, wishes, who, label_column)
+            if output is not None:
+                output.check(desk)
+        except (AsklessError, KeyboardInterrupt):
+            if is_new:  # leave everything as it was where nothing was begun
+                ledger.remove()
+            if aside is not None and kept is not None:
+                aside.replace(kept)
+            raise
+        if aside is not None:
+            notes.insert(0, f"The old ledger is now {aside}.")
+        for note in notes:
+            _say(screen, note)
+        session = Session(desk, _expert(screen, rows, desk, oracle), screen)
+        ending = session.run()
+        _finish(screen, ledger, rows, desk, label_column, output, ending, session.seconds_an_answer, fresh)
+
+
+def _expert(screen: Console, rows: Rows, desk: Desk, oracle: str | None) -> Expert:
+    from askless.cli.label_prompt import Lines, Oracle, Person, at_terminal
+    from askless.cli.label_rows import by_query
+
+    if oracle is not None:
+        return Oracle(dict(by_query(desk, rows.texts, rows.truth)))
+    say = lambda message: _say(screen, message)  # noqa: E731
+    return Person(say) if at_terminal() else Lines(say)
+
+
+def _finish(
+    screen: Console,
+    ledger: Ledger,
+    rows: Rows,
+    desk: Desk,
+    label_column: str,
+    output: Output | None,
+    ending: Ending,
+    pace: float | None,
+    fresh: bool,
+) -> None:
+    """Write the labelled file, and say what was done, where it is and how to go on."""
+    from askless.cli.label_session import Ending
+    from askless.cli.label_summary import print_dry_run, print_files, print_summary
+
+    if ending is Ending.INTERRUPTED:
+        ledger.rollback()  # half of an entry, if Ctrl-C came at such a moment; the whole ones are on the disk
+    if output is not None:
+        output.write(rows, desk, label_column)
+    print_summary(screen, rows, desk, pace)
+    if rows.truth:
+        print_dry_run(screen, rows, desk, desk.book.settings.costs)
+    print_files(screen, None if output is None else output.path, ledger.path)
+    if ending is not Ending.DONE and ledger.path is not None:
+        again = "the same command without --fresh" if fresh else "the same command"
+        _say(screen, f"Stopped. Every answer is kept; {again} goes on from here.")
+    if ending is Ending.INTERRUPTED:
+        raise typer.Exit(130)
+
+
+def _say(screen: Console, message: str) -> None:
+    from rich.text import Text
+
+    from askless.cli.label_text import visible
+
+    screen.print(Text(visible(message), style="dim"), soft_wrap=True)

@@ -1,0 +1,208 @@
+"""From a file and a ledger to a desk that is ready for its next question."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from askless.cli.common import DEFAULT_POLICY, named_policy
+from askless.cli.label_rows import Rows, by_query, column, order_of
+from askless.cli.label_screen import counted, patient_bar
+from askless.cli.progress import working
+from askless.desk.book import last_settings
+from askless.desk.cases import Status
+from askless.desk.desk import Desk
+from askless.desk.settings import Settings
+from askless.errors import AsklessError, InvalidInput
+from askless.ledger.ledger import Ledger
+from askless.types import Costs, Policy
+
+if TYPE_CHECKING:
+    from askless.types import Embedder
+
+DESK = "label"
+_EMBEDDER = "wordllama"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line asks for; None where the ledger's settings go on, or the defaults at the first run."""
+
+    policy: str | None = None
+    embedder: str | None = None
+    costs: str | None = None
+    audit_rate: float | None = None
+    max_questions: int | None = None
+    shuffle: int | None = None
+    second_pass: bool = True
+    seed_file: Path | None = None
+    seed_text: str | None = None
+    seed_label: str | None = None
+
+    def settings(self, before: Settings | None, texts: int) -> Settings:
+        """The settings of this run."""
+        known = before or Settings(DEFAULT_POLICY, _EMBEDDER, horizon=texts)
+        return replace(
+            known,
+            policy=known.policy if self.policy is None else self.policy,
+            embedder=known.embedder if self.embedder is None else self.embedder,
+            costs=known.costs if self.costs is None else Costs.parse(self.costs),
+            audit_rate=known.audit_rate if self.audit_rate is None else self.audit_rate,
+        )
+
+
+def open_desk(ledger: Ledger, rows: Rows, wishes: Wishes, who: str | None, label_column: str) -> tuple[Desk, list[str]]:
+    """The desk with the file's texts, what is known before, and what a person should be told at the start."""
+    row = ledger.desk(DESK)
+    before = None if row is None else last_settings(ledger, row)
+    settings = wishes.settings(before, len(rows.distinct))
+    _make_policy(settings)  # what cannot be made is refused before anything is written
+    seeds = _seeds(rows, wishes, label_column)
+    texts = [*seeds, *order_of(rows.distinct, wishes.shuffle)]
+    embedder = _Embedder(settings.embedder, rows)
+    if row is None:
+        row = ledger.add_desk(DESK, embedder().id)
+    _warm_up(settings)
+    with patient_bar(lambda: "replaying the ledger") as show:
+        desk = Desk(
+            ledger,
+            row,
+            settings,
+            _make_policy,
+            who=who,
+            max_questions=wishes.max_questions,
+            review=wishes.second_pass,
+            progress=show,
+        )
+    resumed = bool(desk.book.queries)
+    fresh = sum(desk.id_of(text) is None for text in rows.distinct)
+    with patient_bar(lambda: "embedding") as show:
+        desk.receive(texts, embedder, show)
+    given = desk.give(by_query(desk, list(seeds), list(seeds.values())), "seed file")
+    known = desk.give(rows.examples(desk), "file")
+    desk.attend(id for text in rows.distinct if (id := desk.id_of(text)) is not None)
+    return desk, _notes(rows, desk, resumed, fresh, given, known)
+
+
+def _make_policy(settings: Settings) -> Policy:
+    return named_policy(settings.policy, costs=settings.costs, space="sphere", horizon=settings.horizon or None)
+
+
+class _Embedder:
+    """Makes the embedder when it is first wanted: a run that goes on with the same texts does without."""
+
+    def __init__(self, spec: str, rows: Rows) -> None:
+        self._spec, self._rows = spec, rows
+        self._made: Embedder | None = None
+
+    def __call__(self) -> Embedder:
+        if self._made is None:
+            from askless.embed.cache import CachedEmbedder, EmbeddingCache
+            from askless.embed.named import make_embedder
+
+            with working("loading the embedder"):
+                made = make_embedder(self._spec, texts=self._rows.table.texts)
+                self._made = CachedEmbedder(made, EmbeddingCache())
+        return self._made
+
+
+def _seeds(rows: Rows, wishes: Wishes, label_column: str) -> dict[str, str]:
+    """The examples of the seed file: text and label; the last label, where a text has several."""
+    if wishes.seed_file is None:
+        if wishes.seed_text is not None or wishes.seed_label is not None:
+            raise InvalidInput("--seed-text and --seed-label are columns of a seed file; name it with --seed-file.")
+        return {}
+    from askless.datasets.tables import read_table
+    from askless.desk.texts import normal
+
+    label = wishes.seed_label or label_column
+    table = read_table(wishes.seed_file, text=wishes.seed_text, label=label)
+    labels = column(table, label, "--seed-label")
+    found = {normal(text): label for text, label in zip(table.texts, labels, strict=True) if label and normal(text)}
+    if not found:
+        raise InvalidInput(f"{wishes.seed_file} has no row with a text and a label; expected examples known before.")
+    return found
+
+
+def _warm_up(settings: Settings) -> None:
+    """Compile and load what a decision needs before the first question, where it would look like a hang."""
+    import numpy as np
+
+    vectors = np.eye(3, 8, dtype=np.float32) + np.float32(0.1)
+    with working("getting the policy ready"):
+        policy = _make_policy(settings)
+        try:
+            for label, x in zip(("a", "b"), vectors, strict=False):
+                policy.learn(x, label)
+            policy.decide(vectors[2])
+        except AsklessError:
+            return  # what it will not do is said when it is asked for real
+
+
+def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: int, known: int) -> list[str]:
+    table = rows.table
+    distinct = len(rows.distinct)
+    size = f"{counted(len(rows.texts), 'row')}, {counted(distinct, 'distinct text')}"
+    notes = [f"{table.path.name}: {size} in the column {table.text_column!r}."]
+    blank = rows.texts.count("")
+    if blank:
+        notes.append(f"Left alone: {counted(blank, 'row')} without a text.")
+    if table.broken:
+        lines = ", ".join(str(row.line) for row in table.broken[:5]) + (", ..." if len(table.broken) > 5 else "")
+        notes.append(
+            f"Left out of everything, the output too: {counted(len(table.broken), 'broken row')} (line {lines})."
+        )
+    if seeds:
+        notes.append(f"Taken from the seed file: {counted(seeds, 'example')}.")
+    if known:
+        notes.append(f"Labelled in the file already, and taken as examples: {counted(known, 'text')}.")
+    if resumed:
+        guessed = sum(case.status is Status.GUESSED for case in desk.cases())
+        notes.append(f"Going on: {counted(desk.questions, 'question')} and {guessed:,} guessed so far.")
+        notes += _changes(desk, fresh)
+    return notes
+
+
+def _changes(desk: Desk, fresh: int) -> list[str]:
+    """What is not as it was in the run before."""
+    notes = [f"Changed: {'; '.join(desk.book.changes)}. What was decided before stays."] if desk.book.changes else []
+    active = {case.query.id for case in desk.cases()}
+    cases = desk.book.state.cases
+    gone = sum(id not in active and case.status is not Status.GIVEN for id, case in cases.items())
+    if fresh or gone:
+        notes.append(
+            f"The file has changed: {counted(fresh, 'new text')}; {gone:,} gone from it, which the ledger keeps and "
+            "the output leaves out."
+        )
+    return notes
+
+
+def move_aside(path: Path) -> Path | None:
+    """Give the ledger the first free name with a number; the new name, or None where there is no ledger."""
+    if not path.exists():
+        return None
+    try:
+        Ledger(path).close()  # which also refuses one that another process is at work on
+    except InvalidInput:
+        raise
+    except AsklessError:
+        pass  # damaged or foreign: moved as it is
+    number = 1
+    while (aside := path.with_name(f"{path.name}.{number}")).exists():
+        number += 1
+    for end in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + end)
+        if part.exists():
+            os.replace(part, aside.with_name(aside.name + end))
+    return aside
+
+
+def user() -> str | None:
+    """Who sits there, as the system knows them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return None

@@ -1,0 +1,85 @@
+"""Where the labelled file goes, and that nothing of the user's is lost there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from askless.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from askless.cli.label_rows import Rows
+    from askless.desk.desk import Desk
+
+
+def default_output(file: Path) -> Path:
+    """tickets.csv -> tickets.labelled.csv, in the same folder."""
+    ends = [file.suffix] if file.suffix.lower() != ".gz" else file.suffixes[-2:]
+    end = "".join(ends)
+    return file.with_name(f"{file.name.removesuffix(end)}.labelled{end}")
+
+
+class Output:
+    """A file to write the labels to, checked before the first question is put.
+
+    One that this ledger wrote and nobody has changed since is replaced; any other that is there is left alone, unless
+    `force` says otherwise.
+    """
+
+    def __init__(self, path: Path, source: Path, force: bool) -> None:
+        from askless.datasets.tables import format_of
+
+        format_of(path)
+        folder = path.parent
+        if not folder.is_dir():
+            raise InvalidInput(f"There is no folder {str(folder)!r} for {path.name}; make it, or change --out.")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise InvalidInput(f"Cannot write to the folder {str(folder)!r}. Choose another place with --out.")
+        if path.exists() and path.samefile(source):
+            raise InvalidInput(
+                f"--out {path} is the file that is read; choose another name, so that it stays as it is."
+            )
+        self.path, self._force = path, force
+
+    def check(self, desk: Desk) -> None:
+        """Refuse to replace what this ledger did not write."""
+        if self._force or not self.path.exists():
+            return
+        digests = {e["sha256"] for e in desk.book.exports() if e["path"] == self._name}
+        if not digests:
+            raise InvalidInput(
+                f"{self.path} exists, and this ledger did not write it. Choose another name with --out, or replace it "
+                "with --force."
+            )
+        if _digest(self.path) not in digests:
+            raise InvalidInput(
+                f"{self.path} was changed since askless wrote it. Move it away or choose another name with --out, or "
+                "replace it with --force."
+            )
+
+    def write(self, rows: Rows, desk: Desk, label_column: str) -> None:
+        """Write the labelled file whole, and record that this ledger did."""
+        from askless.cli.label_rows import labelled
+        from askless.datasets.tables import write_table
+
+        self.check(desk)
+        target = Path(os.path.realpath(self.path))  # through a link, the file that it points to is replaced
+        temporary = target.with_name(f".askless-{secrets.token_hex(8)}-{target.name}")
+        try:
+            write_table(labelled(rows, desk, label_column), temporary, like=rows.table)
+            desk.exported(self._name, _digest(temporary))  # before the file is there, so that it is known as ours
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @property
+    def _name(self) -> str:
+        return str(self.path.resolve())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

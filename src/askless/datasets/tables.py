@@ -1,0 +1,267 @@
+"""Any table of the user's, read with nothing converted and written whole: CSV, TSV, JSON lines, Parquet, Excel."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from askless.datasets import workbooks
+from askless.datasets.delimited import Broken, read_rows
+from askless.datasets.jsonl import Objects, read_objects
+from askless.datasets.open_text import STDIN, Origin, open_text, origin_of
+from askless.datasets.values import as_text, is_blank, is_missing
+from askless.datasets.whole import whole_file
+from askless.errors import InvalidInput, UnreadableFile
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+}
+SUFFIXES = "a .csv, .tsv, .jsonl, .parquet or .xlsx file"
+TEXT_NAMES = ("text", "query", "question", "utterance", "sentence", "message")
+_ELSEWHERE = {
+    ".txt": "give its first line the name of its column, and the file the ending .csv",
+    ".xls": "open it in Excel and save it as .xlsx or CSV",
+    ".ods": "save it as .xlsx or CSV",
+    ".json": "write one object a line and name it .jsonl",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A file's rows: all its columns as found, and the texts and labels among them.
+
+    A text that is missing is "", a label that is missing or blank is None. `broken` has the rows that were set
+    aside, each with its line and its raw text. `encoding` and `separator` are those of a CSV or TSV file.
+    """
+
+    frame: pd.DataFrame
+    texts: list[str]
+    labels: list[str | None] | None
+    text_column: str
+    label_column: str | None
+    path: Path
+    format: str
+    broken: list[Broken] = field(default_factory=list)
+    encoding: str = "utf-8"
+    separator: str = ","
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class _Contents(NamedTuple):
+    columns: list[tuple[str, list[Any]]]
+    broken: list[Broken]
+    encoding: str = "utf-8"
+    separator: str = ","
+    objects: Objects | None = None  # of a .jsonl file
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    on_bad_rows: Literal["error", "skip"] = "error",
+) -> Table:
+    """Read a table; the ending of its name says the format, with .gz after it where it is compressed; `-` is CSV.
+
+    `text` and `label` name the columns. Without `text` it is the only column (beside the label's), or the one called
+    text, query, question, utterance, sentence or message; without `label` there are no labels. A CSV file is UTF-8
+    unless it has a byte order mark or `encoding` says otherwise, and has commas, semicolons, tabs or bars in its
+    header. A row with too many or too few fields is an error, or with `on_bad_rows="skip"` set aside in `broken`.
+    """
+    if on_bad_rows not in ("error", "skip"):
+        raise InvalidInput(f"on_bad_rows is 'error' or 'skip'; found {on_bad_rows!r}.")
+    origin = origin_of(Path(path))
+    format = format_of(origin.path)
+    try:
+        found = _read(origin, format, encoding, separator, on_bad_rows == "skip")
+    except OSError as error:
+        raise UnreadableFile(f"Cannot read {origin.name}: {error.strerror or error}.") from error
+    names = [name for name, _ in found.columns]
+    label_place = None if label is None else _place(origin.name, names, label)
+    text_place = _text_place(origin.name, names, text, label_place)
+    if text_place == label_place:
+        raise InvalidInput(f"The column {text!r} cannot hold both the texts and the labels; name two columns.")
+    if found.objects is not None:
+        found = _with_text(found, found.objects, names[text_place], origin.name, on_bad_rows == "skip")
+    if not found.columns[text_place][1]:
+        broken = f" that fit ({len(found.broken)} do not)" if found.broken else " below it"
+        raise UnreadableFile(f"{origin.name} has a header but no rows{broken}: expected one text a row.")
+    return Table(
+        _frame(found.columns),
+        [_clean(as_text(value)) for value in found.columns[text_place][1]],
+        None if label_place is None else [_label(value) for value in found.columns[label_place][1]],
+        names[text_place],
+        label,
+        origin.path,
+        format,
+        found.broken,
+        found.encoding,
+        found.separator,
+    )
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name stands for."""
+    if path == STDIN:
+        return "csv"
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in FORMATS:
+        return FORMATS[suffix]
+    if path.is_dir():
+        raise UnreadableFile(f"Cannot read {path}: it is a folder; name a file in it.")
+    remedy = _ELSEWHERE.get(suffix, "give it the ending of what it holds, or save it as CSV")
+    raise InvalidInput(f"Expected {SUFFIXES} (.gz may follow); found {path}: {remedy}.")
+
+
+def _read(origin: Origin, format: str, encoding: str | None, separator: str | None, skip: bool) -> _Contents:
+    if format == "parquet":
+        return _Contents(workbooks.read_parquet(origin), [])
+    if format == "excel":
+        return _Contents(workbooks.read_excel(origin), [])
+    with open_text(origin, encoding) as (stream, known):
+        if format == "jsonl":
+            found = read_objects(stream, origin.name, skip)
+            keys = dict.fromkeys(key for row in found.objects for key in row)
+            return _Contents([(key, []) for key in keys], found.broken, known, objects=found)
+        rows = read_rows(stream, origin.name, separator or ("\t" if format == "tsv" else None), skip)
+    columns = zip(*rows.rows, strict=True) if rows.rows else ((),) * len(rows.columns)
+    named = [(name, list(values)) for name, values in zip(rows.columns, columns, strict=True)]
+    return _Contents(named, rows.broken, known, rows.separator)
+
+
+def _with_text(found: _Contents, objects: Objects, text: str, name: str, skip: bool) -> _Contents:
+    """The columns filled from the objects: None where one has not the key. The text's key all must have."""
+    kept, broken = [], list(found.broken)
+    for row, line in zip(objects.objects, objects.lines, strict=True):
+        if text in row:
+            kept.append(row)
+        elif skip:
+            broken.append(Broken(line, json.dumps(row, ensure_ascii=False)))
+        else:
+            raise UnreadableFile(
+                f"Line {line} of {name} has no {text!r}, which other lines have; its keys are {_listed(row)}. Mend it, "
+                "or leave the line out."
+            )
+    columns = [(key, [row.get(key) for row in kept]) for key, _ in found.columns]
+    return found._replace(columns=columns, broken=sorted(broken))
+
+
+def _place(name: str, names: list[str], wanted: str) -> int:
+    """Where the column stands; one that is not there, or there twice, is refused."""
+    count = Counter(names)[wanted]
+    if count == 1:
+        return names.index(wanted)
+    if count:
+        raise InvalidInput(f"{name} has {count} columns {wanted!r}; rename all but one of them.")
+    by_small = {other.strip().lower(): other for other in names}
+    close = get_close_matches(wanted.strip().lower(), by_small, n=1)
+    hint = f"did you mean {by_small[close[0]]!r}? Its columns are" if close else "its columns are"
+    raise InvalidInput(f"{name} has no column {wanted!r}; {hint} {_listed(names)}.")
+
+
+def _text_place(name: str, names: list[str], text: str | None, label: int | None) -> int:
+    if text is not None:
+        return _place(name, names, text)
+    others = [place for place in range(len(names)) if place != label]
+    usual = [place for place in others if names[place].strip().lower() in TEXT_NAMES]
+    for places in (others, usual):
+        if len(places) == 1:
+            return places[0]
+    raise InvalidInput(
+        f"Which column of {name} holds the texts? Name it with --text; its columns are {_listed(names)}."
+    )
+
+
+def _listed(names: Any) -> str:
+    shown = [name if name and name == name.strip() else repr(name) for name in map(str, names)]
+    return ", ".join(shown[:30]) + (f" and {len(shown) - 30} more" if len(shown) > 30 else "")
+
+
+def _clean(text: str) -> str:
+    """The text without halves of characters, which JSON can spell and nothing else can hold."""
+    return text if text.isascii() else text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _label(value: object) -> str | None:
+    text = _clean(as_text(value))
+    return None if is_blank(text) else text
+
+
+def _frame(columns: list[tuple[str, list[Any]]]) -> pd.DataFrame:
+    """The columns as they are: of Python's own values, in order, two of one name included."""
+    import pandas as pd
+
+    frame = pd.DataFrame({k: pd.Series(values, dtype=object) for k, (_, values) in enumerate(columns)})
+    frame.columns = pd.Index([name for name, _ in columns], dtype=object)
+    return frame
+
+
+def write_table(frame: pd.DataFrame, path: str | os.PathLike[str], *, like: Table | None = None) -> None:
+    """Write a table, whole or not at all, in the format that the ending says; a file that is there is replaced.
+
+    With `like` a CSV file has the separator of that table and, where its text has a byte order mark, that encoding:
+    what the program that wrote one can read, it can read of the other. Else it has commas and is UTF-8.
+    """
+    target = Path(path)
+    format = format_of(target)
+    if format in ("jsonl", "parquet") and len(set(map(str, frame.columns))) < len(frame.columns):
+        raise InvalidInput(f"{target.name} cannot have two columns of one name; write a .csv file, or rename them.")
+    with whole_file(target) as temporary:
+        _write(frame, temporary, format, target.suffix.lower() == ".gz", like)
+
+
+def _write(frame: pd.DataFrame, path: Path, format: str, packed: bool, like: Table | None) -> None:
+    if format == "parquet":
+        return workbooks.write_parquet(frame, path)
+    if format == "excel":
+        return workbooks.write_excel(frame, path)
+    marked = like is not None and like.encoding in ("utf-8-sig", "utf-16")
+    encoding = like.encoding if like is not None and marked and format != "jsonl" else "utf-8"
+    opened = gzip.open if packed else open
+    with opened(path, "wt", encoding=encoding, errors="replace", newline="") as file:
+        rows = frame.itertuples(index=False, name=None)
+        if format == "jsonl":
+            names = [str(name) for name in frame.columns]
+            file.writelines(_json_line(dict(zip(names, row, strict=True))) for row in rows)
+        else:
+            separator = "\t" if format == "tsv" else like.separator if like is not None else ","
+            writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+            writer.writerow([str(name) for name in frame.columns])
+            writer.writerows([as_text(value) for value in row] for row in rows)
+    return None
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    kept = {key: None if is_missing(value) else value for key, value in row.items()}
+    line = json.dumps(kept, ensure_ascii=False, default=as_text)
+    try:
+        line.encode()
+    except UnicodeEncodeError:  # half a character: only its escape can be written
+        line = json.dumps(kept, default=as_text)
+    return line + "\n"

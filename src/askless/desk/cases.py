@@ -1,0 +1,69 @@
+"""What stands about each query: the fold of the ledger's events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from askless.ledger.ledger import Query
+from askless.types import Decision, Support
+
+
+class Status(StrEnum):
+    """How far a query is."""
+
+    WAITING = "waiting"  # nothing has been decided, or the policy would ask and may not
+    ASKED = "asked"  # its question is open
+    GUESSED = "guessed"  # labelled by the policy
+    FORCED = "forced"  # labelled by the best guess there was, where the policy would have asked
+    ANSWERED = "answered"  # labelled by the expert
+    GIVEN = "given"  # its label was known before
+    SKIPPED = "skipped"  # the expert passed it by
+
+
+class Why(StrEnum):
+    """Why a question is put."""
+
+    UNSURE = "unsure"  # the policy decided so
+    UNKNOWN = "unknown"  # the embedder knows nothing of the text, so nothing can be guessed
+    AUDIT = "audit"  # to measure the error rate: the policy had guessed
+    AGAIN = "again"  # it was skipped before
+    REVIEW = "review"  # with all that is known at the end the guess looks wrong
+
+
+@dataclass(slots=True)
+class Case:
+    """One query and where it stands.
+
+    `decision` is what the policy said of it last; `guess` its label, kept while an audit or a review is open.
+    """
+
+    query: Query
+    status: Status = Status.WAITING
+    label: str | None = None
+    guess: str | None = None
+    decision: Decision | None = None
+    probability: float | None = None
+    evidence: tuple[Support, ...] = ()
+    observed: bool = False
+    reviewed: bool = False
+    skips: int = 0
+    question: int = 0  # the event that opened its question
+    why: Why | None = None
+
+    def take_guess(self, label: str, probability: float | None, evidence: tuple[Support, ...]) -> None:
+        """A guess of the policy stands."""
+        self.status, self.label, self.guess = Status.GUESSED, label, label
+        self.probability, self.evidence = probability, evidence
+
+    def take_word(self, status: Status, label: str) -> None:
+        """An expert's word stands, in place of any guess."""
+        self.status, self.label, self.probability, self.evidence = status, label, None, ()
+
+    def pass_by(self) -> None:
+        """The expert does not say: an audited or reviewed guess stays, anything else is left without a label."""
+        self.skips += 1
+        if self.guess is not None:
+            self.status, self.label = Status.GUESSED, self.guess
+        else:
+            self.status, self.label = Status.SKIPPED, None

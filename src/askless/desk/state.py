@@ -1,0 +1,120 @@
+"""The state of a desk: a fold of the ledger's events, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from askless.desk.cases import Case, Status, Why
+from askless.desk.decisions import read
+from askless.desk.nearest import ClosestLabels
+from askless.ledger import events as kinds
+from askless.ledger.events import Event
+from askless.ledger.ledger import Query
+from askless.types import Ask, Guess, Policy
+
+
+class ExpertAct(NamedTuple):
+    """An answer or a skip that stands: its event, the event of its question, and the query."""
+
+    event: int
+    question: int
+    query: int
+
+
+class State:
+    """Where each query stands, and a policy that has been told what the events say.
+
+    `apply` is the only way from an event to the state, whether the event has just happened or is read back: so a desk
+    that was killed is, when it is opened again, in the state of one that was not.
+    """
+
+    def __init__(self, policy: Policy, queries: Mapping[int, Query]) -> None:
+        self.policy = policy
+        self.near = ClosestLabels()
+        self.cases: dict[int, Case] = {}
+        self.labels: Counter[str] = Counter()  # how many examples each has
+        self.acts: list[ExpertAct] = []
+        self.audits: list[bool] = []  # of each audited guess, whether it was right
+        self.history: list[bool] = []  # of each query in the first pass, whether it was asked
+        self.reviewed_to = 0  # the last query that the second pass changed or asked about
+        self.open = 0  # questions that are open
+        self._queries = queries
+        self._handlers = {
+            kinds.GIVEN: self._given,
+            kinds.DECIDED: self._decided,
+            kinds.ASKED: self._asked,
+            kinds.ANSWERED: self._answered,
+            kinds.SKIPPED: self._skipped,
+            kinds.AUDITED: self._audited,
+            kinds.FORCED: self._forced,
+        }
+
+    def apply(self, event: Event) -> None:
+        """Take in one event."""
+        if event.query is None:
+            return
+        if event.kind == kinds.RECEIVED:
+            self.cases[event.query] = Case(self._queries[event.query])
+        elif event.kind in self._handlers:
+            self._handlers[event.kind](self.cases[event.query], event)
+
+    def _given(self, case: Case, event: Event) -> None:
+        self._close(case)
+        self.reviewed_to = 0  # what is known has changed
+        self._learn(case, Status.GIVEN, event.payload["label"])
+
+    def _decided(self, case: Case, event: Event) -> None:
+        case.decision = decision = read(event.payload)
+        case.reviewed = bool(event.payload.get("review"))
+        self.reviewed_to = case.query.id if case.reviewed else 0
+        if not case.observed and case.query.vector is not None:  # once for each query
+            self.policy.observe(case.query.vector, decision)
+            self.history.append(isinstance(decision, Ask))
+        case.observed = True
+        if isinstance(decision, Guess):
+            case.take_guess(str(decision.label), decision.probability, decision.evidence)
+
+    def _asked(self, case: Case, event: Event) -> None:
+        why = Why(event.payload["why"])
+        case.status, case.question, case.why = Status.ASKED, event.id, why
+        self.open += 1
+        if not case.observed:  # a text that the embedder knows nothing of: nothing was decided
+            case.observed = True
+            self.history.append(True)
+        elif why is Why.AUDIT and self.history:
+            self.history[-1] = True
+
+    def _answered(self, case: Case, event: Event) -> None:
+        self._act(case, event)
+        self._learn(case, Status.ANSWERED, event.payload["label"])
+
+    def _skipped(self, case: Case, event: Event) -> None:
+        self._act(case, event)
+        case.pass_by()
+
+    def _audited(self, case: Case, event: Event) -> None:
+        self.audits.append(bool(event.payload["right"]))
+
+    def _forced(self, case: Case, event: Event) -> None:
+        self._close(case)
+        if case.guess is not None:
+            case.status, case.label = Status.GUESSED, case.guess
+        else:
+            case.status, case.label = Status.FORCED, event.payload["label"]
+            case.probability = event.payload["probability"]
+
+    def _act(self, case: Case, event: Event) -> None:
+        self.acts.append(ExpertAct(event.id, case.question, case.query.id))
+        self._close(case)
+
+    def _close(self, case: Case) -> None:
+        self.open -= case.status is Status.ASKED
+
+    def _learn(self, case: Case, status: Status, label: str) -> None:
+        case.take_word(status, label)
+        self.labels[label] += 1
+        if case.query.vector is not None:
+            self.policy.learn(case.query.vector, label, id=case.query.id)
+            self.near.add(case.query.id, case.query.vector, label)

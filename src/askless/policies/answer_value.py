@@ -1,0 +1,81 @@
+"""What an answer is worth beyond its own round: the questions and mistakes that it saves later."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from askless.types import Ask, Costs, Decision, Guess, TooUncertain
+
+_RECENT = 500
+_ROUNDS_BEFORE = 100
+_QUESTIONS_BEFORE = 50
+_HORIZON = 1000  # the least number of rounds that a stream is taken to go on for
+_MOST = 25.0  # in questions
+
+
+class AnswerValue:
+    """A running estimate of the value of an answer, in the units of the costs.
+
+    Let L be the mean expected cost of a round, min(question, (1 - p) mistake), of late. If it falls as one over the
+    number C of answers, one more answer saves L / C a round, over as many rounds as have passed, t, and at least a
+    thousand more. An answer that surprises teaches more: where a is the mean of 1 - p over the questions, one to a
+    query with probability p is worth (1 - p) (t + 1000) L / (C a).
+    """
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
+        self._rounds = 0
+        self._questions = 0
+        self._losses: deque[float] = deque(maxlen=_RECENT)
+        self._surprises: deque[float] = deque(maxlen=_RECENT)
+
+    def observe(self, decision: Decision) -> None:
+        """Take note of one decision that was acted on."""
+        self._rounds += 1
+        self._questions += isinstance(decision, Ask)
+        p = _probability(decision)
+        if p is None:
+            return
+        self._losses.append(min(self._costs.question, (1.0 - p) * self._costs.mistake))
+        if isinstance(decision, Ask):
+            self._surprises.append(1.0 - p)
+
+    @property
+    def value(self) -> float:
+        """What an answer saves later, for each unit of 1 - p."""
+        if len(self._losses) < _ROUNDS_BEFORE or len(self._surprises) < _QUESTIONS_BEFORE:
+            return 2.0 * self._costs.question
+        loss, surprise = float(np.mean(self._losses)), max(float(np.mean(self._surprises)), 1e-3)
+        found = (self._rounds + _HORIZON) * loss / (self._questions * surprise)
+        return min(found, _MOST * self._costs.question)
+
+    @property
+    def needed(self) -> float:
+        """The least probability at which a guess is no dearer than a question."""
+        dearest = self._costs.mistake + self.value
+        return 1.0 - self._costs.question / dearest if dearest > self._costs.question else 0.0
+
+    def state(self) -> dict[str, Any]:
+        """The counts and the recent figures."""
+        return {
+            "rounds": self._rounds,
+            "questions": self._questions,
+            "losses": np.array(self._losses, dtype=np.float64),
+            "surprises": np.array(self._surprises, dtype=np.float64),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `state` gave."""
+        self._rounds, self._questions = int(state["rounds"]), int(state["questions"])
+        self._losses.extend(state["losses"].tolist())
+        self._surprises.extend(state["surprises"].tolist())
+
+
+def _probability(decision: Decision) -> float | None:
+    """How sure the policy was, where it said."""
+    if isinstance(decision, Guess):
+        return decision.probability
+    return decision.reason.probability if isinstance(decision.reason, TooUncertain) else None

@@ -1,0 +1,227 @@
+"""The policy that needs no threshold: it learns from the expert's answers how likely it is to be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from askless.geometry.store import ExampleStore
+from askless.policies.answer_value import AnswerValue
+from askless.policies.base import PolicyBase, State
+from askless.policies.history import FIRST_FIT, History, Outlook
+from askless.policies.ordered_examples import OrderedExamples
+from askless.types import (
+    Ask,
+    Conflict,
+    Costs,
+    Decision,
+    Example,
+    ExampleId,
+    Exploring,
+    Guess,
+    Label,
+    NoExamples,
+    Suggestion,
+    Support,
+    TooUncertain,
+    Vector,
+)
+
+PAPER_COSTS = Costs()
+_HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
+_HULL_RATIO = 0.4
+_EVIDENCE = 8
+
+
+class SelfTuning(PolicyBase):
+    """Guess when the expected cost of a mistake is below that of a question; the costs are all it is told.
+
+    Kernel ridge regression on the nearest examples scores the labels. A conditional logit, fitted to what the
+    expert's earlier answers would have got from the examples before them, turns scores into probabilities, and
+    a second small model says how likely a label is one never seen. The best label is guessed when
+
+        (1 - p) (mistake + value of an answer) <= question
+
+    where the value of an answer is what it is expected to save later. Until there are 25 answers, 15 of them with a
+    label that was known before, everything is asked. In few dimensions, where a label's examples fill a hull, a query
+    that lies far nearer to one hull than to any other is guessed as well. The decision depends on the examples in
+    their order and, through the value of an answer alone, on the decisions that `observe` was told of.
+    [docs/selftuning.md]
+    """
+
+    def __init__(
+        self,
+        costs: Costs | Sequence[float] = PAPER_COSTS,
+        *,
+        space: str = "sphere",
+        n_labels: int | None = None,
+    ) -> None:
+        super().__init__(space=space, n_labels=n_labels)
+        self.costs = costs if isinstance(costs, Costs) else Costs(*costs)
+        self._examples = OrderedExamples(self.space)
+        self._history = History(self._examples)
+        self._value = AnswerValue(self.costs)
+        self._hulls: ExampleStore | None = None
+
+    def params(self) -> dict[str, Any]:
+        """The arguments that make a policy like this one."""
+        costs = [self.costs.call, self.costs.right, self.costs.wrong]
+        return {"costs": costs, "space": self.space, "n_labels": self.n_labels}
+
+    # -- decisions ------------------------------------------------------------------------------------------------
+    def decide(self, x: ArrayLike) -> Decision:
+        """Guess or ask, by the probability of the best label and the costs."""
+        q = self._vector(x)
+        if not len(self._examples):
+            return Ask(NoExamples())
+        outlook = self._history.outlook(self._examples.seen_from(q), closed=self._all_labels_seen)
+        if len(outlook.conflict) > 1:
+            return Ask(Conflict(tuple(self._examples.names[k] for k in outlook.conflict)), self._suggestions(outlook))
+        needed = self._value.needed
+        if outlook.fitted and outlook.probability >= needed and self._examples.n_labels > 1:
+            return self._guess(outlook)
+        return self._by_hulls(q, outlook, needed) or self._ask(outlook, needed)
+
+    def _guess(self, outlook: Outlook) -> Guess:
+        best = outlook.labels[0]
+        runner_up = self._examples.names[outlook.labels[1]] if len(outlook.labels) > 1 else None
+        ids = self._examples.ids
+        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence(best)[:_EVIDENCE])
+        distance = outlook.distance(best)
+        return Guess(
+            self._examples.names[best], distance, runner_up, evidence=evidence, probability=outlook.probability
+        )
+
+    def _ask(self, outlook: Outlook, needed: float) -> Ask:
+        suggestions = self._suggestions(outlook)
+        if not outlook.fitted or self._examples.n_labels < 2:
+            return Ask(Exploring(self._missing()), suggestions)
+        return Ask(TooUncertain(outlook.probability, needed, suggestions[0].label), suggestions)
+
+    def _by_hulls(self, q: Vector, outlook: Outlook, needed: float) -> Decision | None:
+        """GHC's guess, where its labels have more examples than dimensions; or the conflict that it finds."""
+        dim, examples = q.shape[0], self._examples
+        question, mistake = self.costs.question, max(self.costs.mistake, 1e-300)
+        if not question or self._hulls is None or max(examples.counts) <= dim or examples.n_labels < 2:
+            return None
+        tau = min(0.8, _HULL_RATIO * (5.5 * question / mistake) ** 0.5)
+        found = self._hulls.nearest_two(examples.scaled(q), tau, "hull", False)
+        if found.is_conflict:
+            return Ask(Conflict(found.inside), self._suggestions(outlook))
+        filled = all(
+            label is None or examples.counts[examples.number_of(label)] > dim
+            for label in (found.label, found.runner_up)
+        )
+        if not (found.guessable and filled):
+            return None
+        distance = found.high * examples.unit
+        return Guess(found.label, distance, found.runner_up, found.ratio_high, found.evidence, needed)
+
+    def _suggestions(self, outlook: Outlook) -> tuple[Suggestion, ...]:
+        return tuple(
+            Suggestion(
+                self._examples.names[number],
+                outlook.distance(number),
+                self._examples.ids[outlook.nearest(number)],
+                float(p) if outlook.fitted else None,
+            )
+            for number, p in zip(outlook.labels, outlook.probabilities, strict=True)
+        )
+
+    def _missing(self) -> str:
+        answers = len(self._examples)
+        if answers < FIRST_FIT:
+            return f"{answers} of the first {FIRST_FIT} answers"
+        return "too few of the answers so far had a label that was known before"
+
+    @property
+    def _all_labels_seen(self) -> bool:
+        return self.n_labels is not None and self._examples.n_labels >= self.n_labels
+
+    # -- what it learns from ----------------------------------------------------------------------------------------
+    def observe(self, x: ArrayLike, decision: Decision) -> None:
+        """Take note of how sure the policy was, from which the value of an answer follows."""
+        self._value.observe(decision)
+
+    def learn(self, x: ArrayLike, label: Label, id: ExampleId | None = None) -> ExampleId:
+        """Take an expert's answer as an example, and return the example's id."""
+        q = self._vector(x, "an example")
+        key = self._examples.append(q, label, id)
+        if q.shape[0] <= _HULL_DIM:
+            if self._hulls is None:
+                self._hulls = ExampleStore(self.space, "float64")
+            self._add_to_hulls(self._hulls, len(self._examples) - 1)
+        return key
+
+    def forget(self, id: ExampleId) -> None:
+        """Decide from now on as if that example had never been learned."""
+        position = self._examples.position(id)
+        key = self._examples.ids[position]
+        self._examples.remove(position)
+        self._history.changed(position, removed=True)
+        if self._hulls is not None:
+            self._hulls.forget(key)
+        if not len(self._examples):  # the next example may have another dimension
+            self._hulls = None
+
+    def relabel(self, id: ExampleId, label: Label) -> None:
+        """Decide from now on as if that example had been learned with this label."""
+        self._relabel([self._examples.position(id)], label)
+
+    def rename_label(self, old: Label, new: Label) -> None:
+        """Give a label another name; `new` must not be in use."""
+        self._examples.rename(old, new)
+        if self._hulls is not None:
+            self._hulls.rename(old, new)
+
+    def merge_labels(self, source: Label, into: Label) -> None:
+        """Relabel every example of `source` to `into`."""
+        number = self._examples.number_of(source)
+        self._examples.number_of(into)
+        self._relabel(np.flatnonzero(self._examples.numbers == number).tolist(), into)
+
+    def _relabel(self, positions: list[int], label: Label) -> None:
+        self._examples.relabel(positions, label)
+        self._history.changed(positions[0])
+        if self._hulls is not None:
+            name = self._examples.names[self._examples.numbers[positions[0]]]
+            for position in positions:
+                self._hulls.relabel(self._examples.ids[position], name)
+
+    def _add_to_hulls(self, hulls: ExampleStore, position: int) -> None:
+        """As the row is kept, so that a saved and loaded policy has the same hulls, and any scale is fine."""
+        examples = self._examples
+        row = examples.rows[position].astype(np.float64)
+        hulls.append(row, examples.names[examples.numbers[position]], examples.ids[position])
+
+    # -- what it holds ------------------------------------------------------------------------------------------------
+    @property
+    def dim(self) -> int | None:
+        """The dimension of the examples, or None before the first."""
+        return self._examples.dim
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels that have an example, in the order of their first appearance."""
+        return self._examples.labels
+
+    def examples(self) -> Iterator[Example]:
+        """The examples learned so far."""
+        return iter(self._examples)
+
+    def state(self) -> State:
+        """The examples in their order, what is known of each as a query, and how sure the policy was of late."""
+        return self._examples.state() | self._history.state() | self._value.state()
+
+    def restore(self, state: State) -> None:
+        """Take over what `state` gave."""
+        self._examples.restore(state)
+        self._history.restore(state)
+        self._value.restore(state)
+        if self._examples.dim is not None and self._examples.dim <= _HULL_DIM:
+            self._hulls = ExampleStore(self.space, "float64")
+            for position in range(len(self._examples)):
+                self._add_to_hulls(self._hulls, position)

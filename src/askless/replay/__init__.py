@@ -1,0 +1,1 @@
+"""Labelled texts replayed with a simulated expert through policies and the plain alternatives to them."""

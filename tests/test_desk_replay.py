@@ -1,0 +1,104 @@
+"""Whatever happens to the process, and however much is undone: the desk is where it would be without."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from askless.desk.desk import Desk
+from askless.desk.questions import Question
+from askless.ledger import events as kinds
+from toy_desk import ledger_of, open_toy, some_texts, standing_of
+
+TEXTS = some_texts(30, seed=2)
+POLICIES = ["ghc:0.8", "amp:0.9", "similarity-threshold:0.6", "toy_desk_policy:Drifting"]
+SOME = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+acts = st.lists(
+    st.sampled_from(["answer", "answer", "answer", "other", "skip", "undo", "undo", "kill", "kill before commit"]),
+    max_size=35,
+)
+
+
+def do(desk: Desk, question: Question, act: str) -> None:
+    if act == "skip":
+        desk.skip(question)
+    else:
+        desk.answer(question, question.text[0] if act == "answer" else "z")
+
+
+def opened(path: Path | None, policy: str, audit_rate: float) -> Desk:
+    return open_toy(path, TEXTS, policy, audit_rate)
+
+
+def killed(desk: Desk, path: Path, policy: str, audit_rate: float) -> Desk:
+    """As after kill -9: the file is let go with nothing said, and opened again."""
+    ledger_of(desk).abandon()
+    return opened(path, policy, audit_rate)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("audit_rate", [0.0, 0.3])
+@SOME
+@given(script=acts)
+def test_undone_acts_never_were_and_kills_change_nothing(policy: str, audit_rate: float, script: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.askless"
+        desk, stands = opened(path, policy, audit_rate), []
+        for act in script:
+            if act == "kill":
+                desk = killed(desk, path, policy, audit_rate)
+            elif act == "kill before commit":
+                desk.book.commit, committed = lambda: None, desk.book.commit  # type: ignore[method-assign]
+                desk.next()
+                desk.book.commit = committed  # type: ignore[method-assign]
+                desk = killed(desk, path, policy, audit_rate)
+            elif act == "undo":
+                assert desk.undo() == bool(stands)
+                del stands[-1:]
+            elif (question := desk.next()) is not None:
+                do(desk, question, act)
+                stands.append(act)
+        again = killed(desk, path, policy, audit_rate)
+        twin = opened(None, policy, audit_rate)  # never killed, never asked to undo
+        for act in stands:
+            question = twin.next()
+            assert question is not None
+            do(twin, question, act)
+        assert again.next() == twin.next()
+        assert standing_of(again) == standing_of(twin)
+        assert again.labels == twin.labels
+        assert again.book.state.history == twin.book.state.history
+        ledger_of(again).close()
+        ledger_of(twin).close()
+
+
+def test_every_decision_is_that_of_a_policy_with_the_events_it_had_seen(tmp_path: Path) -> None:
+    """A slow reference: for each decision a new state from the events up to the last one seen."""
+    from askless.desk.decisions import read, written
+    from askless.desk.state import State
+    from askless.ledger.events import standing
+    from toy_desk import policy_of
+
+    desk = opened(tmp_path / "t.askless", "ghc:0.8", 0.2)
+    for act in ["answer"] * 6 + ["undo", "undo", "other", "answer", "skip"] + ["answer"] * 40:
+        if act == "undo":
+            desk.undo()
+        elif (question := desk.next()) is not None:
+            do(desk, question, act)
+    events = ledger_of(desk).events(desk.book._row)
+    decided = [e for e in events if e.kind == kinds.DECIDED]
+    assert len(decided) > 25
+    for event in decided:
+        state = State(policy_of(desk.book.settings), desk.book.queries)
+        for before in standing(e for e in events if e.id <= (event.seen or 0)):
+            state.apply(before)
+        assert event.query is not None
+        vector = desk.book.queries[event.query].vector
+        assert vector is not None
+        assert read(event.payload) == read(written(state.policy.decide(vector)))
+    ledger_of(desk).close()
