@@ -17,6 +17,8 @@ test: $(READY) $(MINILM)  ## everything that must hold before a change lands
 	$(MAKE) --no-print-directory check
 
 check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
+	@for dtype in float32 float64; do \
+		$(PY) -c "from askless.geometry.labels import warm_up; warm_up('$$dtype')" & done; wait  # compiled once, for all
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile
 
 lint: $(READY)

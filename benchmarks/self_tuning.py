@@ -43,10 +43,11 @@ class Size:
     draws: int = 5
     synthetic_rounds: int = ROUNDS
     synthetic_taus: tuple[float, ...] = tuple(k / 10 for k in range(11))
+    workers: int = 2
 
 
 FULL = Size()
-QUICK = Size((200,), 160, (0.7, 0.85), 1, 120, (0.4, 0.9))
+QUICK = Size((200,), 160, (0.7, 0.85), 1, 120, (0.4, 0.9), 1)
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,13 @@ class Trial:
 
 
 class Side(NamedTuple):
-    """One pair: our mean regret, GHC's with the best tau of each stream, what else was seen, and our runs."""
+    """One pair: our mean regret, GHC's with the best tau of each stream, what else was seen, and what is behind it."""
 
     ours: float
     other: float
     detail: str
-    runs: list[Outcome]
+    runs: list[Outcome]  # ours
+    swept: dict[float, float]  # GHC's mean regret at each tau
 
     @property
     def ratio(self) -> float:
@@ -106,9 +108,7 @@ def synthetic_name(setting: Setting) -> str:
 def trial(name: str, quick: bool, folder: Path | None) -> Iterator[Row]:
     """The ratio of the regrets for each pair, and their geometric mean; where each has a bound, the calibration too."""
     size, chosen = _size(quick), TRIALS[name]
-    with _kept(folder) as place:
-        found = {pair: _played(pair, data, chosen, size, place) for pair, data in _pairs(quick)}
-    repeats = len(size.seeds)
+    found, repeats = sides(name, quick, folder), len(size.seeds)
     if len(found) == len(PAIRS):
         ours, other = (_geometric_mean(one) for one in zip(*((s.ours, s.other) for s in found.values()), strict=True))
         detail = ", ".join(f"{pair} {side.ratio:.3f}" for pair, side in found.items())
@@ -127,6 +127,12 @@ def trial(name: str, quick: bool, folder: Path | None) -> Iterator[Row]:
         yield _row(label, _text(size), measure, error, CALIBRATION, error, 1.0, repeats, detail, quick)
 
 
+def sides(name: str, quick: bool, folder: Path | None) -> dict[str, Side]:
+    """What a trial gave, by pair."""
+    with _kept(folder) as place:
+        return {pair: _played(pair, data, TRIALS[name], _size(quick), place) for pair, data in _pairs(quick)}
+
+
 def few_texts(name: str, quick: bool, folder: Path | None) -> Iterator[Row]:
     """Many labels with three texts each: CLINC150's in-scope labels, each cut in two."""
     size, pair = _size(quick), FEW[name]
@@ -143,14 +149,15 @@ def _played(pair: str, data: Vectored, chosen: Trial, size: Size, place: Path) -
     base, wrong = replace(chosen.run, pair=pair, rounds=size.rounds), chosen.costs.wrong
     ours = [replace(base, policy=OURS, seed=seed, wrong=wrong) for seed in size.seeds]
     swept = {(s, tau): replace(base, policy=f"ghc:{tau:g}", seed=s) for s in size.seeds for tau in size.taus}
-    outcomes = play_all([*ours, *swept.values()], data, place)
+    outcomes = play_all([*ours, *swept.values()], data, place, size.workers)
     found = {at: regret(outcomes[run], chosen.costs) for at, run in swept.items()}
     mine = [regret(outcomes[run], chosen.costs) for run in ours]
     best = [min(size.taus, key=lambda tau: found[s, tau]) for s in size.seeds]
     other = [found[at] for at in zip(size.seeds, best, strict=True)]
     ratios = ", ".join(f"{a / b:.3f}" for a, b in zip(mine, other, strict=True))
     detail = f"by order: {ratios}; best taus {', '.join(f'{tau:g}' for tau in dict.fromkeys(best))}"
-    return Side(float(np.mean(mine)), float(np.mean(other)), detail, [outcomes[run] for run in ours])
+    means = {tau: float(np.mean([found[s, tau] for s in size.seeds])) for tau in size.taus}
+    return Side(float(np.mean(mine)), float(np.mean(other)), detail, [outcomes[run] for run in ours], means)
 
 
 def calibration_error(outcome: Outcome) -> float:
@@ -171,7 +178,7 @@ def synthetic(setting: Setting, quick: bool, folder: Path | None) -> Iterator[Ro
     specs = [OURS, *(f"ghc:{tau:g}" for tau in size.synthetic_taus)]
     runs = {(k, spec): SyntheticRun(stream, spec) for k, stream in enumerate(streams) for spec in specs}
     with _kept(folder) as place:
-        outcomes = play_all(runs.values(), None, place)
+        outcomes = play_all(runs.values(), None, place, size.workers)
     found = {at: regret(outcomes[run], Costs()) for at, run in runs.items()}
     mine = [found[k, OURS] for k in range(size.draws)]
     best = [min(found[k, spec] for spec in specs[1:]) for k in range(size.draws)]

@@ -27,7 +27,6 @@ from askless.types import Costs, Decision, ExampleId, Guess, Label, Policy
 
 OURS = "self-tuning"
 STORE = "runs.sqlite"
-WORKERS = 2
 TEXTS_A_LABEL = 3
 Outcome: TypeAlias = dict[str, Any]  # calls, mistakes; of our runs also `sure` and `right`, a figure for each guess
 _SOURCES = ("self_tuning", "history", "local_ridge", "choice_model", "answer_value", "ordered_examples")
@@ -128,7 +127,7 @@ def split_in_two(data: Vectored, without: str) -> Vectored:
     return replace(data, name=f"{data.name}, labels split", texts=texts, labels=labels, vectors=vectors)
 
 
-def play_all(runs: Iterable[Run], data: Vectored | None, folder: Path, workers: int = WORKERS) -> dict[Run, Outcome]:
+def play_all(runs: Iterable[Run], data: Vectored | None, folder: Path, workers: int) -> dict[Run, Outcome]:
     """What came of all runs; each is kept in the folder as it ends, and not played again."""
     keys = {run: run.key(data) for run in runs}
     with RowStore(folder / STORE) as store:

@@ -49,6 +49,28 @@ REACH = {
     "reproduce-sphere-nearest": ("at most", 20.0),
     "reproduce-all-tables": ("at most", 20.0),
 }
+PAIRS = ("banking77-minilm", "banking77-wordllama", "clinc150-minilm", "clinc150-wordllama")
+LONG = {
+    **{f"self-tuning-{name}": ("at most", 2.0) for name in REACH if name.startswith("decision")},
+    "self-tuning-memory-steady": ("at most", 3.0),
+    "self-tuning-memory-peak": ("at most", 3.0),
+    "self-tuning-first": ("at most", 0.85),
+    "self-tuning-cold": ("at most", 0.85),
+    **{f"self-tuning-{start}-{pair}": ("at most", 0.95) for start in ("first", "cold") for pair in PAIRS},
+    **{f"self-tuning-calibration-{start}-{pair}": ("at most", 0.03) for start in ("first", "cold") for pair in PAIRS},
+    "self-tuning-mistake-3": ("at most", 0.95),
+    "self-tuning-mistake-51": ("at most", 0.95),
+    "self-tuning-wrong-answers": ("at most", 0.95),
+    "self-tuning-late-answers": ("at most", 0.95),
+    "self-tuning-few-texts-minilm": ("at most", 0.95),
+    "self-tuning-few-texts-wordllama": ("at most", 0.95),
+    **{
+        f"self-tuning-{space}-d{dim}-{kind}": ("at most", 0.0)
+        for space in ("cube", "sphere")
+        for dim in (4, 10, 50)
+        for kind in ("uniform", "mixture")
+    },
+}
 LINUX_ONLY = {name for name in REACH if name.startswith("memory") and not Path("/proc/self/status").exists()}
 
 
@@ -95,6 +117,51 @@ def test_a_quick_run_writes_every_row(quick: tuple[subprocess.CompletedProcess[s
         assert np.isfinite([float(row[key]) for key in ("value", "ours", "other")]).all()
         assert all(row[key] for key in ("numpy", "numba", "scipy", "python", "date"))
         assert name in done.stdout
+
+
+def test_the_rows_of_the_self_tuning_policy_are_run_when_asked_for(
+    tmp_path: Path, module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, keep = tmp_path / "rows.csv", tmp_path / "keep"
+    done = run("--quick", "--only", "self-tuning", "--keep", str(keep), "--out", str(out))
+    rows = read(out)
+    missing = {name for name in LONG if "memory" in name and LINUX_ONLY}
+    assert done.returncode == (2 if missing else 0), done.stderr
+    assert set(rows) == set(LONG) - missing
+    for name, row in rows.items():
+        assert (row["sense"], float(row["bound"])) == LONG[name]
+        ours, other, value = (float(row[key]) for key in ("ours", "other", "value"))
+        synthetic = name.startswith(("self-tuning-cube", "self-tuning-sphere"))
+        assert value == pytest.approx(ours - other if synthetic else ours / other, rel=1e-3, abs=1e-3), name
+    monkeypatch.setattr(module("self_tuning_runs").TextRun, "play", None)  # every run is there already
+    for row in module("self_tuning").trial("self-tuning-first", True, keep):
+        assert row.as_text() == rows[row.name]
+
+
+def test_the_calibration_error_of_a_known_miss(module: Any) -> None:
+    error = module("self_tuning").calibration_error
+    rng = np.random.default_rng(0)
+    sure = rng.uniform(0.5, 1.0, 30_000)
+    true = (rng.random(30_000) < sure).astype(int)
+    assert error({"sure": sure.tolist(), "right": true.tolist()}) < 0.01
+    short = (rng.random(30_000) < sure - 0.1).astype(int)
+    assert error({"sure": sure.tolist(), "right": short.tolist()}) == pytest.approx(0.1, abs=0.01)
+    assert error({"sure": [], "right": []}) == 0.0
+
+
+def test_labels_are_split_in_two_and_three_texts_of_each_drawn(module: Any) -> None:
+    runs = module("self_tuning_runs")
+    rng = np.random.default_rng(0)
+    labels = [name for name in ("a", "b", "oos") for _ in range(20)]
+    vectors = rng.standard_normal((60, 2)).astype(np.float32) * 0.1
+    vectors[:, 0] += np.tile([1.0, -1.0], 30)
+    data = runs.Vectored("some", "none", [str(i) for i in range(60)], labels, vectors)
+    split = runs.split_in_two(data, "oos")
+    assert split.classes == ["a 1", "a 2", "b 1", "b 2"]
+    assert all((split.labels[i] == split.labels[0]) == (split.vectors[i, 0] > 0) for i in range(20))
+    rows = runs.few_texts(split.labels, 5)
+    assert sorted(split.labels[row] for row in rows) == sorted(split.classes * 3)
+    assert rows.tolist() == runs.few_texts(split.labels, 5).tolist() != runs.few_texts(split.labels, 6).tolist()
 
 
 def test_values_are_the_ratio_of_the_two_measurements(

@@ -105,6 +105,27 @@ def test_rows_that_do_not_fit_are_kept_aside(tmp_path: Path) -> None:
     assert kept == sorted(contents.splitlines()[1:])  # every line is somewhere
 
 
+@pytest.mark.parametrize(
+    ("name", "contents", "skippable"),
+    [
+        ("bad.csv", "text,n\na,1\nb\n", True),
+        ("bad.csv", 'text,n\na,1\n"he "said,2\n', True),
+        ("bad.csv", 'text,n\na,1\n"open,2\n', True),
+        ("bad.csv", 'text,"n\na,1\n', False),  # the header: no row can be read without it
+        ("bad.jsonl", '{"text": "a"}\n{"text": }\n', True),
+        ("bad.jsonl", '{"text": "a"}\n7\n', True),
+        ("bad.jsonl", '{"text": "a"}\n{"txt": "b"}\n', True),
+        ("bad.jsonl", '{\n"text": "a"}\n', False),
+    ],
+)
+def test_the_option_is_named_where_it_helps(tmp_path: Path, name: str, contents: str, skippable: bool) -> None:
+    message = refused(tmp_path / name, contents.encode())
+    assert message.endswith(".")
+    assert ("askless label does with --skip-bad-rows" in message) == skippable
+    if skippable:
+        assert read_table(tmp_path / name, on_bad_rows="skip").texts == ["a"]
+
+
 def test_many_quotes_that_never_close_are_no_trap(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("text,label\n" + 'a,"b\n' * 20_001 + "c,d\n")
     found = read_table(tmp_path / "bad.csv", on_bad_rows="skip")
@@ -208,9 +229,17 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         (b"text,b\n1,2\n", {"text": "text", "label": "text"}, "both the texts and the labels"),
         (b"a,b\n1,2\n", {}, "Name it with --text; its columns are a, b"),
         (b"text,query\n1,2\n", {}, "Name it with --text"),
+        (b"text,text\n1,2\n", {}, "2 columns 'text'; rename"),
+        (b"text,b,text\n1,2,3\n", {"label": "b"}, "2 columns 'text'; rename"),
+        (b"x,x\n1,2\n", {}, "2 columns 'x'; rename"),
+        (b"text,text,query\n1,2,3\n", {}, "Name it with --text"),
+        (b"text,group\n1,2\n", {"find_label": True}, "Name it with --label; its columns are text, group"),
+        (b"text,label,LABEL\n1,2,3\n", {"find_label": True}, "Name it with --label"),
+        (b"text,label,label\n1,2,3\n", {"find_label": True}, "Name it with --label"),
+        (b"n,label\n1,2\n", {"text": "label", "find_label": True}, "Name it with --label; its columns are n, label"),
     ],
 )
-def test_a_column_that_cannot_be_told(tmp_path: Path, contents: bytes, options: dict[str, str], words: str) -> None:
+def test_a_column_that_cannot_be_told(tmp_path: Path, contents: bytes, options: dict[str, object], words: str) -> None:
     (tmp_path / "bad.csv").write_bytes(contents)
     with pytest.raises(InvalidInput) as caught:
         read_table(tmp_path / "bad.csv", **options)  # type: ignore[arg-type]
@@ -229,6 +258,12 @@ def test_rows_without_a_label_are_counted(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("text,label\na,x\nb,\nc,y\nd, \n")
     found = read_source(str(tmp_path / "t.csv"), label="label")
     assert (found.texts, found.labels, found.unlabelled, found.name) == (["a", "c"], ["x", "y"], 2, "t.csv")
+
+
+def test_a_column_called_label_is_found(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("wording, LABEL \na,x\nb,y\n")
+    found = read_source(str(tmp_path / "t.csv"))
+    assert (found.texts, found.labels) == (["a", "b"], ["x", "y"])
 
 
 @pytest.mark.parametrize(
@@ -252,7 +287,7 @@ def test_fewer_than_two_labels_are_refused(tmp_path: Path, contents: str, words:
         ("bankin77", {}, "did you mean banking77"),
         ("nothing-like-it", {}, "no file and no data set"),
         ("absent.csv", {"label": "x"}, "No such file"),
-        ("absent.csv", {}, "--label"),
+        ("absent.csv", {}, "No such file"),
         ("support-questions", {"text": "text"}, "is a data set"),
     ],
 )

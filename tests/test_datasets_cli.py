@@ -54,6 +54,17 @@ def test_a_file_is_described_with_a_plot(tmp_path: Path) -> None:
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_blank_text_is_no_text_of_the_description(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("text,label\nabc,a\n,a\nabcdef,b\n  ,c\n")
+    text = shown("describe", str(tmp_path / "t.csv"))
+    assert "2 texts under 2 labels" in text
+    assert "2 more have a blank text and are not counted" in text
+    assert "a text has 3 to 6 characters" in text
+    (tmp_path / "t.csv").write_text("text,label\n,a\n ,b\n")
+    with pytest.raises(AsklessError, match=r"Every text of t\.csv is blank"):
+        raise run("describe", str(tmp_path / "t.csv")).exception  # type: ignore[misc]
+
+
 def test_fetching_says_the_licence_and_what_is_here(tmp_path: Path) -> None:
     (tmp_path / "comqa.csv").write_text("text,label\na,b\n")
     text = shown("fetch", "comqa", "support-questions", "--data-dir", str(tmp_path))
@@ -68,7 +79,7 @@ def test_fetching_says_the_licence_and_what_is_here(tmp_path: Path) -> None:
         (["fetch", "bankin77"], "did you mean 'banking77'"),
         (["describe", "bankin77"], "did you mean banking77"),
         (["describe", "absent.csv", "--label", "x"], "No such file"),
-        (["describe", "absent.csv"], "--label"),
+        (["describe", "absent.csv"], "No such file"),
         (["describe", "support-questions", "--plot", "x.doc"], "--plot is a .png"),
     ],
 )
@@ -89,7 +100,7 @@ def test_without_a_network_the_message_says_which_file_to_put_where(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert f"put it at {tmp_path}/clinc150/data_full.json" in error
-    assert list(tmp_path.rglob("*.tmp")) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_every_command_has_an_example() -> None:

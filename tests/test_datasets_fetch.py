@@ -111,8 +111,13 @@ def test_a_failed_download_says_what_to_put_where_and_leaves_nothing(
     monkeypatch.setattr("askless.datasets.fetch._SECONDS", 0.5)
     file = RemoteFile("set/train.csv", f"{server}/{kind}", SHA)
     with pytest.raises(NotFetched) as caught:
+        fetch(file, tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "set").mkdir()  # one that was there stays
+    with pytest.raises(NotFetched) as caught:
         fetch(file, tmp_path)
     message = str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["set"]
     assert words in message
     assert file.url in message
     assert f"put it at {tmp_path}/set/train.csv" in message

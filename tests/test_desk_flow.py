@@ -221,8 +221,8 @@ def test_given_examples_are_learned_and_not_asked() -> None:
     desk = open_toy(None, texts)
     known = [text for text in texts if text[0] != "?"][:10]
     pairs = [(id, text[0]) for text in known if (id := desk.id_of(text)) is not None]
-    assert desk.give(pairs, "file") == 10
-    assert desk.give(pairs, "file") == 0
+    assert desk.give(pairs, "file") == (10, 0)
+    assert desk.give(pairs, "file") == (0, 0)
     log: list[Question] = []
     answer_all(desk, log)
     assert not {question.text for question in log} & set(known)
@@ -417,9 +417,9 @@ def test_a_foreign_reason_comes_back_as_its_sentence() -> None:
 
 
 def test_the_estimate_waits_for_something_to_go_by() -> None:
-    assert questions_to_come([True] * 39, 100) is None
+    assert questions_to_come([True] * 199, 100) is None
     assert questions_to_come([True] * 40, 0) == 0
-    assert questions_to_come([True] * 100, 900) == pytest.approx(900, abs=30)  # no sign of an end
+    assert questions_to_come([True] * 200, 900) == pytest.approx(900, abs=30)  # no sign of an end
     assert questions_to_come([True] * 50 + [False] * 450, 500) == 0  # they have stopped
     steady = [k % 4 == 0 for k in range(400)]
     assert questions_to_come(steady, 400) == pytest.approx(100, abs=10)

@@ -267,6 +267,42 @@ def test_a_database_of_someone_else_is_left_alone(tmp_path, caplog):
     assert ["not a cache of this version" in record.getMessage() for record in caplog.records] == [True]
 
 
+def test_a_cache_and_a_ledger_tell_each_other_apart(tmp_path, caplog):
+    from askless.ledger.schema import APPLICATION_ID
+
+    inner, cached = make(tmp_path / "cache")
+    cached.embed(["one"])
+    cached.cache.close()
+    path = cached.cache.path
+    assert mark(path) != APPLICATION_ID
+    # A cache of the first days, which had the ledger's mark, keeps its vectors and gets a mark of its own.
+    mark(path, APPLICATION_ID)
+    cached.embed(["one"])
+    cached.cache.close()
+    assert inner.calls == ["one"]
+    assert mark(path) not in (0, APPLICATION_ID)
+    assert not caplog.records
+    # A ledger where the cache should be is left alone.
+    connection = sqlite3.connect(path)
+    connection.executescript(f"DROP TABLE vector; CREATE TABLE event (x); PRAGMA application_id = {APPLICATION_ID};")
+    connection.close()
+    before = path.read_bytes()
+    assert np.isfinite(cached.embed(["one"])).all()
+    assert path.read_bytes() == before
+    assert ["not a cache of this version" in record.getMessage() for record in caplog.records] == [True]
+
+
+def mark(path, new=None):
+    """The application id of a database, set first where a new one is given."""
+    connection = sqlite3.connect(path)
+    try:
+        if new is not None:
+            connection.execute(f"PRAGMA application_id = {new}")
+        return connection.execute("PRAGMA application_id").fetchone()[0]
+    finally:
+        connection.close()
+
+
 @pytest.fixture
 def open_folder():
     """A folder that other users may look into, as pytest's own are not."""

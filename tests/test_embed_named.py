@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from askless.embed.named import DEFAULT_EMBEDDER, EMBEDDERS, make_embedder
 from askless.embed.run import embed_texts
 from askless.errors import InvalidInput, MissingExtra
 
+VERSION = version("wordllama")
 PLUGIN = """
 import numpy as np
 
@@ -61,12 +63,12 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_the_default_is_wordllama():
-    assert make_embedder().id == make_embedder(DEFAULT_EMBEDDER).id == "wordllama/l2_supercat_256"
+    assert make_embedder().id == make_embedder(DEFAULT_EMBEDDER).id == f"wordllama/l2_supercat_256@{VERSION}"
 
 
 @pytest.mark.parametrize("spec", ["wordllama:128", " WordLlama:128 ", "wordllama: 128"])
 def test_what_stands_after_the_colon_goes_to_the_embedder(spec):
-    assert make_embedder(spec).id == "wordllama/l2_supercat_128"
+    assert make_embedder(spec).id == f"wordllama/l2_supercat_128@{VERSION}"
 
 
 def test_the_table_says_how_to_write_each_name():
@@ -133,7 +135,7 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
 
 @pytest.mark.usefixtures("installed")
 def test_a_plug_in_cannot_take_a_name_of_askless():
-    assert make_embedder("wordllama").id == "wordllama/l2_supercat_256"
+    assert make_embedder("wordllama").id == f"wordllama/l2_supercat_256@{VERSION}"
 
 
 @pytest.mark.usefixtures("installed")
@@ -152,3 +154,14 @@ def test_a_plug_in_cannot_take_a_name_of_askless():
 def test_plug_ins_that_cannot_be_used(spec, says):
     with pytest.raises(InvalidInput, match=says):
         make_embedder(spec)
+
+
+@pytest.mark.parametrize("name", ["e5-large", "nomic", "mistral-e5"])
+def test_a_preset_in_a_folder_that_is_not_there_is_not_looked_for_elsewhere(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("no folder")
+    for folder in ("nofolder", "no/folder", "file", "~/no-such-folder-of-askless"):
+        with pytest.raises(InvalidInput, match="no such folder") as found:
+            make_embedder(f"{name}:{folder}")
+        assert repr(folder) in str(found.value)
+        assert "hf download" not in str(found.value)

@@ -76,6 +76,25 @@ def test_a_slip_is_noticed(typed: str, meant: str | None) -> None:
     assert close_label(typed, ["card not arrived", "block card", "change pin"]) == meant
 
 
+@pytest.mark.parametrize("typed", ["fee", "late", "pin", "iban", "transfer", "arrived", "card", "note", "rate", "cat"])
+def test_a_short_new_label_is_not_taken_for_a_slip(typed: str) -> None:
+    known = ["failed_transfer", "card not arrived", "activate my card", "pending transfer", "exchange rate fee charged"]
+    assert close_label(typed, known) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("failtrans", "failed_transfer"), ("clacc", "close account"), ("refnd", "refund")]
+)
+def test_an_abbreviation_is_noticed(typed: str, meant: str) -> None:
+    assert close_label(typed, ["failed_transfer", "close account", "refund"]) == meant
+
+
+def test_long_labels_stay_quick() -> None:
+    start = time.process_time()
+    assert close_label("a" * 30_000 + "b", ["a" * 60_000, "a " * 30_000]) is None
+    assert time.process_time() - start < 2.0
+
+
 def test_what_was_chosen_or_marked_is_not_doubted() -> None:
     known = ["card not arrived", "2"]
     for line, meant in (("card not arived", "card not arrived"), ("=card not arived", None), ("1", None), (":s", None)):

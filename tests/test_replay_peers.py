@@ -245,3 +245,20 @@ def test_the_page_of_benchmarks_has_a_name_for_each_alternative():
     assert page.regret(line | {"seeds": "1"}) == "1,234 (0.5)\\*"
     assert page.regret(line | {"seeds": "2", "at_end_of_range": "False"}) == "1,234 ± 7 (0.5)"
     assert page.title("mapie", {("pair", "mapie"): line}) == "MAPIE: split conformal, best level of 5 in hindsight"
+
+
+def test_the_sweeps_reach_to_asking_nearly_always():
+    assert {0.7, 0.9, 0.95} <= set(PEERS["sgd"].values)
+    budgets = [peer for peer in PEERS.values() if peer.parameter == "budget"]
+    assert len(budgets) == 3
+    for peer in budgets:
+        assert peer.values[-1] == 1.0
+    for peer in PEERS.values():
+        assert list(peer.values) == sorted(set(peer.values))
+
+
+@pytest.mark.parametrize("strategy", ["variable", "split", "fixed"])
+def test_with_a_whole_budget_a_strategy_asks_more_than_with_a_small_one(strategy):
+    pytest.importorskip("skactiveml", reason="comes with the extra askless[peers]")
+    few, many = (guesses(f"skactiveml-{strategy}", budget).count(None) for budget in (0.4, 1.0))
+    assert few < many

@@ -194,7 +194,7 @@ def test_a_report_is_written_whole_or_not_at_all(folder, monkeypatch):
     def fails(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report.os, "replace", fails)
+    monkeypatch.setattr("askless.datasets.whole.os.replace", fails)
     with pytest.raises(UnwritableFile, match="No space left on device"):
         report.write_whole(target, b"new")
     assert [path.name for path in folder.iterdir()] == ["report.html"]

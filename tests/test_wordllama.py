@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from askless.embed.wordllama import WordLlama
 from askless.errors import InvalidInput
 from askless.types import Embedder
 
+VERSION = version("wordllama")
 TEXTS = ["Where is my parcel?", "hello", "日本語", "a 🦄 in the garden", "?!", "x" * 500, "one\ntwo\tthree"]
 
 
@@ -23,7 +25,7 @@ def embedder():
 
 def test_it_is_an_embedder(embedder):
     assert isinstance(embedder, Embedder)
-    assert embedder.id == "wordllama/l2_supercat_256"
+    assert embedder.id == f"wordllama/l2_supercat_256@{VERSION}"
     assert embedder.dim == 256
 
 
@@ -59,7 +61,7 @@ def test_a_row_does_not_depend_on_its_company(embedder):
 
 def test_smaller_dimensions_are_the_first_columns(embedder):
     small = WordLlama(64)
-    assert (small.id, small.dim) == ("wordllama/l2_supercat_64", 64)
+    assert (small.id, small.dim) == (f"wordllama/l2_supercat_64@{VERSION}", 64)
     cut = embedder.embed(TEXTS)[:, :64]
     assert np.allclose(small.embed(TEXTS), cut / np.linalg.norm(cut, axis=1, keepdims=True), atol=1e-5)
 

@@ -176,7 +176,7 @@ def _save(folder: Path, setting: Setting, found: list[Bound], by_policy: dict[st
     import matplotlib
 
     from askless.cli.bounds_plot import draw_bounds
-    from askless.reproduce.report import write_whole
+    from askless.datasets.whole import write_whole
 
     figure = draw_bounds(setting, found, by_policy)
     for kind, options in (("png", {"dpi": 160}), ("svg", {"metadata": {"Date": None}})):

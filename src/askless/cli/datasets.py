@@ -85,7 +85,9 @@ def _fetch(wanted: list[Dataset], data_dir: Path | None, force: bool) -> None:
 def describe(
     name: Annotated[str, typer.Argument(help="A data set, or a file: .csv, .tsv, .jsonl, .parquet or .xlsx.")],
     text: Annotated[str | None, typer.Option(help="The file's column of texts.")] = None,
-    label: Annotated[str | None, typer.Option(help="The file's column of labels.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The file's column of labels.", show_default="the one called label")
+    ] = None,
     encoding: Annotated[
         str | None, typer.Option(help="The file's encoding, such as cp1252.", show_default="utf-8")
     ] = None,

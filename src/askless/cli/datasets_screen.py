@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from askless.datasets.values import is_blank
 from askless.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -41,10 +44,21 @@ def _count(number: int | None) -> str:
     return "" if number is None else f"{number:,}"
 
 
+def without_blank(found: LabelledTexts) -> LabelledTexts:
+    """The rows in which there is something to read."""
+    kept = [not is_blank(text) for text in found.texts]
+    if not any(kept):
+        raise InvalidInput(f"Every text of {found.name} is blank; is --text the right column?")
+    texts, labels, split = (list(compress(column, kept)) for column in (found.texts, found.labels, found.split))
+    return replace(found, texts=texts, labels=labels, split=split)
+
+
 def print_description(console: Console, found: LabelledTexts) -> None:
     """Counts, the sizes of the labels, and a few texts."""
     from rich.markup import escape
 
+    blank = sum(map(is_blank, found.texts))
+    found = without_blank(found)
     sizes = Counter(found.labels)
     lengths = sorted(map(len, found.texts))
     repeated = len(found.texts) - len(set(found.texts))
@@ -52,6 +66,8 @@ def print_description(console: Console, found: LabelledTexts) -> None:
     console.print(f"{len(found):,} texts under {len(sizes):,} labels", _splits(found), sep="")
     if found.unlabelled:
         console.print(f"{found.unlabelled:,} more have no label and are left out")
+    if blank:
+        console.print(f"{blank:,} more have a blank text and are not counted")
     console.print(
         f"a text has {lengths[0]:,} to {lengths[-1]:,} characters, the middle one {lengths[len(lengths) // 2]:,}; "
         f"{repeated:,} repeat an earlier text"
@@ -127,6 +143,6 @@ def save_sizes(found: LabelledTexts, path: Path) -> None:
 
     if path.suffix.lower() not in _PLOTS:
         raise InvalidInput(f"--plot is a {', '.join(_PLOTS[:-1])} or {_PLOTS[-1]} file; found {path}.")
-    figure = draw_group_sizes(group_sizes(found.labels, found.name))
+    figure = draw_group_sizes(group_sizes(without_blank(found).labels, found.name))
     with whole_file(path) as temporary:
         figure.savefig(temporary, format=path.suffix.lower()[1:], dpi=160)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,32 +137,43 @@ def _label(
 ) -> None:
     from askless.cli.common import console
     from askless.cli.label_open import move_aside, open_desk, user
-    from askless.cli.label_session import Session
-    from askless.errors import AsklessError
+    from askless.cli.label_session import Ending, Session
     from askless.ledger.ledger import Ledger
 
     screen = console()
     aside = move_aside(kept) if fresh and kept is not None else None
-    is_new = kept is not None and not kept.exists()
-    with Ledger(kept) as ledger:
-        who = user() if oracle is None else f"column {oracle}"
-        try:
-            desk, notes = open_desk(ledger, rows, wishes, who, label_column)
-            if output is not None:
-                output.check(desk)
-        except (AsklessError, KeyboardInterrupt):
-            if is_new:  # leave everything as it was where nothing was begun
-                ledger.remove()
-            if aside is not None and kept is not None:
-                aside.replace(kept)
-            raise
-        if aside is not None:
-            notes.insert(0, f"The old ledger is now {aside}.")
-        for note in notes:
+    with ExitStack() as stack:
+        if aside is not None and kept is not None:
+            stack.callback(aside.back, kept)  # leave everything as it was where nothing was begun
+        is_new = kept is not None and not kept.exists()
+        ledger = Ledger(kept)
+        stack.callback(ledger.remove if is_new else ledger.abandon)
+        desk, notes = open_desk(ledger, rows, wishes, user() if oracle is None else f"column {oracle}", label_column)
+        if output is not None:
+            output.inherit(() if aside is None else aside.exports)
+            output.check(desk)
+        stack.pop_all()
+    with ledger:
+        for note in notes if aside is None else [f"The old ledger is now {aside.path}.", *notes]:
             _say(screen, note)
         session = Session(desk, _expert(screen, rows, desk, oracle), screen)
-        ending = session.run()
-        _finish(screen, ledger, rows, desk, label_column, output, ending, session.seconds_an_answer, fresh)
+        finish = partial(_finish, screen, ledger, rows, desk, label_column, output, fresh)
+        try:
+            ending = session.run()
+        except Exception:
+            _rescue(screen, partial(finish, Ending.FAILED, session.seconds_an_answer))
+            raise
+        finish(ending, session.seconds_an_answer)
+
+
+def _rescue(screen: Console, finish: Callable[[], None]) -> None:
+    """After an error, end as after a stop, as far as that goes: the error itself is to be seen."""
+    from askless.errors import AsklessError
+
+    try:
+        finish()
+    except AsklessError as error:
+        _say(screen, f"The labelled file was not written: {error}")
 
 
 def _expert(screen: Console, rows: Rows, desk: Desk, oracle: str | None) -> Expert:
@@ -179,16 +193,16 @@ def _finish(
     desk: Desk,
     label_column: str,
     output: Output | None,
+    fresh: bool,
     ending: Ending,
     pace: float | None,
-    fresh: bool,
 ) -> None:
     """Write the labelled file, and say what was done, where it is and how to go on."""
     from askless.cli.label_session import Ending
     from askless.cli.label_summary import print_dry_run, print_files, print_summary
 
-    if ending is Ending.INTERRUPTED:
-        ledger.rollback()  # half of an entry, if Ctrl-C came at such a moment; the whole ones are on the disk
+    if ending in (Ending.INTERRUPTED, Ending.FAILED):
+        ledger.rollback()  # half of an entry, if it came at such a moment; the whole ones are on the disk
     if output is not None:
         output.write(rows, desk, label_column)
     print_summary(screen, rows, desk, pace)
@@ -197,7 +211,8 @@ def _finish(
     print_files(screen, None if output is None else output.path, ledger.path)
     if ending is not Ending.DONE and ledger.path is not None:
         again = "the same command without --fresh" if fresh else "the same command"
-        _say(screen, f"Stopped. Every answer is kept; {again} goes on from here.")
+        stopped = "Stopped by an error" if ending is Ending.FAILED else "Stopped"
+        _say(screen, f"{stopped}. Every answer is kept; {again} goes on from here.")
     if ending is Ending.INTERRUPTED:
         raise typer.Exit(130)
 

@@ -6,7 +6,7 @@ import getpass
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from askless.cli.common import DEFAULT_POLICY, named_policy
 from askless.cli.label_rows import Rows, by_query, column, order_of
@@ -14,9 +14,10 @@ from askless.cli.label_screen import counted, patient_bar
 from askless.cli.progress import working
 from askless.desk.book import last_settings
 from askless.desk.cases import Status
-from askless.desk.desk import Desk
+from askless.desk.desk import Desk, Taken
 from askless.desk.settings import Settings
 from askless.errors import AsklessError, InvalidInput
+from askless.ledger.events import EXPORTED
 from askless.ledger.ledger import Ledger
 from askless.types import Costs, Policy
 
@@ -81,10 +82,20 @@ def open_desk(ledger: Ledger, rows: Rows, wishes: Wishes, who: str | None, label
     fresh = sum(desk.id_of(text) is None for text in rows.distinct)
     with patient_bar(lambda: "embedding") as show:
         desk.receive(texts, embedder, show)
-    given = desk.give(by_query(desk, list(seeds), list(seeds.values())), "seed file")
-    known = desk.give(rows.examples(desk), "file")
+    known = dict(rows.examples(desk))
+    before_it = [pair for pair in by_query(desk, list(seeds), list(seeds.values())) if pair[0] not in known]
+    taken = [desk.give(before_it, "seed file"), desk.give(known.items(), "file")]
     desk.attend(id for text in rows.distinct if (id := desk.id_of(text)) is not None)
-    return desk, _notes(rows, desk, resumed, fresh, given, known)
+    notes = _notes(rows, desk, resumed, fresh, *taken)
+    if resumed and wishes.shuffle is not None and not _in_order(desk, texts):
+        notes.append("--shuffle orders new texts only: those that the ledger has keep their place.")
+    return desk, notes
+
+
+def _in_order(desk: Desk, texts: list[str]) -> bool:
+    """Whether the desk has the texts in this order."""
+    ids = [id for text in texts if (id := desk.id_of(text)) is not None]
+    return ids == sorted(ids)
 
 
 def _make_policy(settings: Settings) -> Policy:
@@ -142,7 +153,7 @@ def _warm_up(settings: Settings) -> None:
             return  # what it will not do is said when it is asked for real
 
 
-def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: int, known: int) -> list[str]:
+def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: Taken, known: Taken) -> list[str]:
     table = rows.table
     distinct = len(rows.distinct)
     size = f"{counted(len(rows.texts), 'row')}, {counted(distinct, 'distinct text')}"
@@ -155,10 +166,18 @@ def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: int, known:
         notes.append(
             f"Left out of everything, the output too: {counted(len(table.broken), 'broken row')} (line {lines})."
         )
-    if seeds:
-        notes.append(f"Taken from the seed file: {counted(seeds, 'example')}.")
-    if known:
-        notes.append(f"Labelled in the file already, and taken as examples: {counted(known, 'text')}.")
+    if seeds.new:
+        notes.append(f"Taken from the seed file: {counted(seeds.new, 'example')}.")
+    if known.new:
+        notes.append(f"Labelled in the file already, and taken as examples: {counted(known.new, 'text')}.")
+    for taken, where in ((seeds, "the seed file"), (known, "the file")):
+        if taken.changed:
+            notes.append(f"Another label than before in {where}, which is taken: {counted(taken.changed, 'text')}.")
+    if rows.doubted:
+        notes.append(
+            f"askless wrote this file: of its labels those with the source expert or given are taken as known, and "
+            f"{counted(rows.doubted, 'guess', 'guesses')} not."
+        )
     if resumed:
         guessed = sum(case.status is Status.GUESSED for case in desk.cases())
         notes.append(f"Going on: {counted(desk.questions, 'question')} and {guessed:,} guessed so far.")
@@ -180,12 +199,27 @@ def _changes(desk: Desk, fresh: int) -> list[str]:
     return notes
 
 
-def move_aside(path: Path) -> Path | None:
-    """Give the ledger the first free name with a number; the new name, or None where there is no ledger."""
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A ledger that was given another name, and the files that its labels were written to."""
+
+    path: Path
+    exports: list[dict[str, Any]]
+
+    def back(self, path: Path) -> None:
+        """Put it where it was."""
+        _move(self.path, path)
+
+
+def move_aside(path: Path) -> Aside | None:
+    """Give the ledger the first free name with a number; None where there is no ledger."""
     if not path.exists():
         return None
+    exports: list[dict[str, Any]] = []
     try:
-        Ledger(path).close()  # which also refuses one that another process is at work on
+        with Ledger(path) as ledger:  # which also refuses one that another process is at work on
+            row = ledger.desk(DESK)
+            exports = [] if row is None else [event.payload for event in ledger.events(row, EXPORTED)]
     except InvalidInput:
         raise
     except AsklessError:
@@ -193,11 +227,16 @@ def move_aside(path: Path) -> Path | None:
     number = 1
     while (aside := path.with_name(f"{path.name}.{number}")).exists():
         number += 1
+    _move(path, aside)
+    return Aside(aside, exports)
+
+
+def _move(old: Path, new: Path) -> None:
+    """A ledger and what SQLite may keep beside it."""
     for end in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + end)
+        part = old.with_name(old.name + end)
         if part.exists():
-            os.replace(part, aside.with_name(aside.name + end))
-    return aside
+            os.replace(part, new.with_name(new.name + end))
 
 
 def user() -> str | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from askless.errors import InvalidInput
 
@@ -25,8 +25,8 @@ def default_output(file: Path) -> Path:
 class Output:
     """A file to write the labels to, checked before the first question is put.
 
-    One that this ledger wrote and nobody has changed since is replaced; any other that is there is left alone, unless
-    `force` says otherwise.
+    One that this ledger, or the one that it replaces, wrote and nobody has changed since is replaced; any other that
+    is there is left alone, unless `force` says otherwise.
     """
 
     def __init__(self, path: Path, source: Path, force: bool) -> None:
@@ -43,12 +43,17 @@ class Output:
                 f"--out {path} is the file that is read; choose another name, so that it stays as it is."
             )
         self.path, self._force = path, force
+        self._inherited: list[dict[str, Any]] = []
+
+    def inherit(self, exports: Iterable[dict[str, Any]]) -> None:
+        """Take what the ledger that is replaced wrote for this one's own."""
+        self._inherited = list(exports)
 
     def check(self, desk: Desk) -> None:
         """Refuse to replace what this ledger did not write."""
         if self._force or not self.path.exists():
             return
-        digests = {e["sha256"] for e in desk.book.exports() if e["path"] == self._name}
+        digests = {e["sha256"] for e in [*self._inherited, *desk.book.exports()] if e["path"] == self._name}
         if not digests:
             raise InvalidInput(
                 f"{self.path} exists, and this ledger did not write it. Choose another name with --out, or replace it "
@@ -64,16 +69,14 @@ class Output:
         """Write the labelled file whole, and record that this ledger did."""
         from askless.cli.label_rows import labelled
         from askless.datasets.tables import write_table
+        from askless.datasets.whole import whole_file
 
         self.check(desk)
-        target = Path(os.path.realpath(self.path))  # through a link, the file that it points to is replaced
-        temporary = target.with_name(f".askless-{secrets.token_hex(8)}-{target.name}")
-        try:
-            write_table(labelled(rows, desk, label_column), temporary, like=rows.table)
+        with whole_file(self.path) as temporary:
+            draft = temporary.with_name(f"{temporary.name}-{self.path.name}")  # its ending says the format
+            write_table(labelled(rows, desk, label_column), draft, like=rows.table)
+            draft.replace(temporary)
             desk.exported(self._name, _digest(temporary))  # before the file is there, so that it is known as ours
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     @property
     def _name(self) -> str:

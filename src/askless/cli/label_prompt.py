@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from askless.cli.label_reply import Act, Reply, doubtful, understood
 from askless.cli.label_text import visible
+from askless.errors import InvalidInput
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -99,7 +100,7 @@ class Lines:
 
     def reply(self, question: Question, labels: Sequence[str]) -> Reply:
         """What the next line says; the end of the input quits."""
-        line = sys.stdin.readline()
+        line = _line()
         if not line:
             return Reply(Act.QUIT)
         reply = understood(line, [choice.label for choice in question.choices])
@@ -110,7 +111,20 @@ class Lines:
 
     def last_word(self) -> Reply:
         """What the next line says, if there is one."""
-        return understood(sys.stdin.readline(), ())
+        return understood(_line(), ())
+
+
+def _line() -> str:
+    """The next line of the standard input, refused where it is not in its encoding."""
+    try:
+        line = sys.stdin.readline()
+        line.encode("utf-8")  # which halves of surrogate pairs, put there for other bytes, cannot be
+    except UnicodeError:
+        raise InvalidInput(
+            "The answers on the standard input are not UTF-8; convert them, for example with iconv -t UTF-8. What was "
+            "answered before is kept."
+        ) from None
+    return line
 
 
 class Oracle:

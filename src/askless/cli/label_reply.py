@@ -12,6 +12,9 @@ from askless.cli.label_text import visible
 from askless.desk.texts import normal
 
 _SHORTEST = 3  # letters: fewer are in almost every label
+_SHARE = 0.4  # of the letters of a known label: fewer are in order in too many of them
+_LONGEST = 200  # signs: comparing longer ones takes long, and no one mistypes them
+_WORD = re.compile(r"[^\W_]+")
 _CLOSE = 0.84  # of difflib's ratio: "card not arived" to "card not arrived" is 0.97
 
 
@@ -83,8 +86,8 @@ def doubtful(reply: Reply, known: Collection[str]) -> str | None:
 def close_label(label: str, known: Collection[str]) -> str | None:
     """A known label that a new one may stand for; None where it is known, or like none of them.
 
-    Like is: the same but for capitals, a slip of a few letters, or letters of the known one in their order, which the
-    completion finds too (crdarr for card not arrived).
+    Like is: the same but for capitals, a slip of a few letters, or a good share of the known one's letters, begun
+    with its first and going on within a word or at the start of another (crdarr for card not arrived).
     """
     if label in known:
         return None
@@ -94,9 +97,26 @@ def close_label(label: str, known: Collection[str]) -> str | None:
         return folded[key]
     # Only those of about the same length can be that close, which spares thousands of comparisons.
     near = [other for other in folded if abs(len(other) - len(key)) <= 0.4 * max(len(other), len(key))]
-    found = difflib.get_close_matches(key, near, n=1, cutoff=_CLOSE)
+    found = difflib.get_close_matches(key, near, n=1, cutoff=_CLOSE) if len(key) <= _LONGEST else []
     if found:
         return folded[found[0]]
-    spelled = re.compile(".*?".join(map(re.escape, key))) if len(key) >= _SHORTEST else None
-    found = [other for other in folded if spelled is not None and spelled.search(other)]
+    letters = "".join(_WORD.findall(key))
+    found = [other for other in folded if _abbreviates(letters, _WORD.findall(other))]
     return folded[min(found, key=len)] if found else None
+
+
+def _abbreviates(letters: str, words: Sequence[str]) -> bool:
+    """Whether the letters begin the first word and go on in it, or at the start of a later one; one way through."""
+    if not words or len(letters) < max(_SHORTEST, _SHARE * sum(map(len, words))) or letters[0] != words[0][0]:
+        return False
+    word, place = 0, 0  # of the last letter that was found
+    for letter in letters[1:]:
+        further = words[word].find(letter, place + 1)
+        if further >= 0:
+            place = further
+            continue
+        word = next((k for k in range(word + 1, len(words)) if words[k][0] == letter), -1)
+        if word < 0:
+            return False
+        place = 0
+    return True

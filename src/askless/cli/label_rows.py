@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -28,17 +28,24 @@ _SOURCES = {
     Status.SKIPPED: "skipped",
 }
 NO_TEXT = "blank"
+_KNOWN_SOURCES = ("expert", "given")
 _SUPPORTS = 5  # examples named beside a guess
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table, and of each row its text (blank where there is none) and the label it came with (None where none)."""
+    """A table, and of each row its text (blank where there is none) and the label it came with (None where none).
+
+    `fills` is the column of the file that takes the labels, or None where one is added. `doubted` counts the labels
+    that were not taken as known, since askless guessed them when it wrote this file.
+    """
 
     table: Table
     texts: list[str]
     given: list[str | None]
     truth: list[str | None] = field(default_factory=list)
+    fills: str | None = None
+    doubted: int = 0
 
     @property
     def distinct(self) -> list[str]:
@@ -64,14 +71,55 @@ def read_rows(
         raise InvalidInput(f"Every text in the column {table.text_column!r} of {path.name} is blank.")
     if label == table.text_column:
         raise InvalidInput(f"--label-column {label!r} is the column of the texts; name another.")
-    known = label in table.frame.columns and not ignored and label != oracle
+    fills = None if ignored else _own_column(table, label, oracle)
     given: list[str | None] = [None] * len(texts)
-    if known:
-        given = column(table, label, "--label-column")
+    doubted = 0
+    if fills is not None:
+        found = column(table, fills, "--label-column")
+        guessed = _guessed_before(table, fills)
+        given = [None if k in guessed else value for k, value in enumerate(found)]
+        doubted = sum(value is not None for value in found) - sum(value is not None for value in given)
     truth = column(table, oracle, "--oracle") if oracle is not None else []
     if oracle is not None and not any(truth):
         raise InvalidInput(f"The column {oracle!r} of {path.name} is blank, so no expert can be played from it.")
-    return Rows(table, texts, given, truth)
+    return Rows(table, texts, given, truth, fills, doubted)
+
+
+def _own_column(table: Table, label: str, oracle: str | None) -> str | None:
+    """The file's column of that name, or the only one that differs from it by capitals and white space at its ends."""
+    names = [str(name) for name in table.frame.columns]
+    if label not in names:
+        like = [name for name in names if name.strip().casefold() == label.strip().casefold()]
+        like = [name for name in like if name != table.text_column]
+        if len(like) != 1:
+            return None
+        label = like[0]
+    return None if label == oracle else label
+
+
+def _guessed_before(table: Table, label: str) -> set[int]:
+    """In a file that askless wrote itself, the rows whose label is no expert's word; else none.
+
+    Such a file has columns source, confidence and support, those of the last run with the most askless_ before them.
+    """
+    from askless.datasets.values import as_text
+
+    names = {str(name): name for name in table.frame.columns}
+    if f"askless_{label}" in names:  # the sources speak of that one
+        return set()
+    ours = [_newest(name, names) for name in ("source", "confidence", "support")]
+    if any(name not in names for name in ours):
+        return set()
+    values = [as_text(value).strip() for value in table.frame[names[ours[0]]]]
+    if not set(values) <= {*_SOURCES.values(), NO_TEXT, ""}:
+        return set()
+    return {k for k, value in enumerate(values) if value not in _KNOWN_SOURCES}
+
+
+def _newest(name: str, names: Container[str]) -> str:
+    while f"askless_{name}" in names:
+        name = f"askless_{name}"
+    return name
 
 
 def column(table: Table, name: str, option: str) -> list[str | None]:
@@ -115,14 +163,13 @@ def order_of(texts: Sequence[str], seed: int | None) -> list[str]:
 def labelled(rows: Rows, desk: Desk, label_column: str) -> pd.DataFrame:
     """The file's columns with label, source, confidence and support beside them.
 
-    A label column of the file's own is filled where its labels count as known; else, and where another column has
-    one of these names, the name begins with askless_.
+    A label column of the file's own is filled, unless it is ignored or the oracle's; else, and where another column
+    has one of these names, the name begins with askless_.
     """
     frame = rows.table.frame.copy()
     cells = [_cells(rows, desk, k) for k in range(len(rows.texts))]
-    names = list(map(str, frame.columns))
-    if label_column in names and any(rows.given):
-        frame[label_column] = _objects([cell[0] for cell in cells], frame.index)
+    if rows.fills is not None:
+        frame[rows.fills] = _objects([cell[0] for cell in cells], frame.index)
     else:
         _add(frame, label_column, [cell[0] for cell in cells])
     for place, name in enumerate(("source", "confidence", "support"), 1):
@@ -178,8 +225,27 @@ def sources(rows: Rows, desk: Desk) -> Counter[str]:
     return Counter(_cells(rows, desk, k)[1] or "" for k in range(len(rows.texts)))
 
 
-def mistakes(rows: Rows, desk: Desk) -> int:
-    """Rows that were guessed with another label than the oracle's column has."""
-    guesses = (_SOURCES[Status.GUESSED], _SOURCES[Status.FORCED])
-    found: Iterable[tuple[Any, str | None]] = ((_cells(rows, desk, k), rows.truth[k]) for k in range(len(rows.texts)))
-    return sum(cells[1] in guesses and truth is not None and cells[0] != truth for cells, truth in found)
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A dry run over the distinct texts whose truth is known and was not given before; `untold` have no truth."""
+
+    texts: int
+    questions: int
+    guesses: int
+    wrong: int
+    untold: int
+
+
+def played(rows: Rows, desk: Desk) -> Played:
+    """What a dry run comes to, counted by distinct texts; the most frequent truth, where equal texts have several."""
+    truth = dict(by_query(desk, rows.texts, rows.truth))
+    cases = [case for case in desk.cases() if case.status is not Status.GIVEN]
+    told = {case.query.id: case for case in cases if case.query.id in truth}
+    labels = {id: case.label for id, case in told.items() if case.status in (Status.GUESSED, Status.FORCED)}
+    return Played(
+        texts=len(told),
+        questions=sum(act.query in told for act in desk.book.state.acts),
+        guesses=len(labels),
+        wrong=sum(label != truth[id] for id, label in labels.items()),
+        untold=len(cases) - len(told),
+    )

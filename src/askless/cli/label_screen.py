@@ -94,9 +94,9 @@ def _rounded(count: int) -> int:
     return round(count, -size)
 
 
-def counted(count: int, what: str) -> str:
-    """1 row, 1,200 rows."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def counted(count: int, what: str, several: str | None = None) -> str:
+    """1 row, 1,200 rows; or another word where there are several."""
+    return f"{count:,} {what if count == 1 else several or f'{what}s'}"
 
 
 def show_help(screen: Console) -> None:

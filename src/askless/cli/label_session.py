@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import statistics
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -32,6 +36,22 @@ class Ending(Enum):
     DONE = "done"
     QUIT = "quit"
     INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
+@contextmanager
+def _hints_to_stop() -> Iterator[None]:
+    """Meanwhile the wish of the system that this process ends, or a terminal that is closed, is as Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there can it be set what a signal does
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Session:
@@ -49,7 +69,8 @@ class Session:
     def run(self) -> Ending:
         """Go on until nothing is left to ask, the expert quits, or Ctrl-C."""
         try:
-            return self._run() if self._expert.shows else self._run_alone()
+            with _hints_to_stop():
+                return self._run() if self._expert.shows else self._run_alone()
         except KeyboardInterrupt:
             return Ending.INTERRUPTED
 
@@ -75,7 +96,7 @@ class Session:
         return Ending.DONE
 
     def _show_rounds(self, show: Show) -> None:
-        show(len(self._desk.book.state.history))
+        show(self._desk.book.state.rounds)
 
     def _settled(self, question: Question) -> bool:
         """Take replies until the question is answered, skipped or gone; False where the expert quits."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from askless.cli.label_rows import NO_TEXT, Rows, mistakes, sources
+from askless.cli.label_rows import NO_TEXT, Rows, played, sources
 from askless.cli.label_screen import counted
 from askless.cli.label_text import visible
 from askless.desk.cases import Case, Status, Why
@@ -16,6 +16,7 @@ from askless.desk.cases import Case, Status, Why
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from askless.desk.audits import ErrorRate
     from askless.desk.desk import Desk
     from askless.types import Costs
 
@@ -63,9 +64,19 @@ def _lines(found: dict[str, int], cases: list[Case], desk: Desk) -> list[tuple[s
         lines.append(("no text", found[NO_TEXT], "left alone"))
     reviewed = [case for case in cases if case.reviewed]
     if reviewed:
-        again = sum(case.status is Status.ANSWERED for case in reviewed)
-        lines.append(("second pass", len(reviewed), f"guesses changed: {again:,} by you, the rest by the policy"))
+        lines.append(("second pass", len(reviewed), _second_pass(reviewed)))
     return lines
+
+
+def _second_pass(reviewed: list[Case]) -> str:
+    """What came of the guesses that looked wrong in the second pass, next to the guess it met."""
+    own = [case for case in reviewed if case.status is Status.ANSWERED]
+    by_you = sum(case.label != case.first for case in own)
+    by_policy = sum(case.status is Status.GUESSED and case.label != case.first for case in reviewed)
+    parts = [f"{by_you + by_policy:,} changed ({by_you:,} by you, {by_policy:,} by the policy)"]
+    parts.append(f"{len(own) - by_you:,} confirmed by you")
+    left = len(reviewed) - len(own) - by_policy
+    return "guesses doubted: " + ", ".join([*parts, f"{left:,} left as they were"] if left else parts)
 
 
 def _share(count: int, total: int) -> str:
@@ -80,30 +91,39 @@ def _remarks(found: dict[str, int], cases: list[Case], desk: Desk, seconds: floa
         remarks.append(f"At your pace, {seconds:.0f} s an answer, the guesses saved about {minutes:,.0f} minutes.")
     rate = desk.error_rate
     if rate is not None:
-        remarks.append(
-            f"Of {rate.audited:,} guesses that were audited {rate.wrong:,} were wrong: an error rate of "
-            f"{rate.rate:.1%} (95% interval {rate.low:.1%} to {rate.high:.1%})."
-        )
-    if len(desk.labels) == 1 and desk.questions > 1:
+        remarks.append(_measured(rate))
+    if len(desk.labels) == 1 and desk.questions > 1 and not guesses:
         remarks.append(
             f"All answers have one label so far, {visible(desk.labels[0])!r}; guessing needs two to compare."
         )
     return remarks
 
 
+def _measured(rate: ErrorRate) -> str:
+    """The error rate, and which guesses it speaks of."""
+    audited = "1 guess that was" if rate.audited == 1 else f"{rate.audited:,} guesses that were"
+    covered = "guess" if rate.covered == 1 else f"{rate.covered:,} guesses"
+    others = f"; {rate.others:,} later or forced {'one is' if rate.others == 1 else 'ones are'} not in it"
+    return (
+        f"Of {audited} audited {rate.wrong:,} {'was' if rate.wrong == 1 else 'were'} wrong: an error rate of "
+        f"{rate.rate:.1%} (95% interval {rate.low:.1%} to {rate.high:.1%}). It covers the {covered} that audits were "
+        f"drawn from{others if rate.others else ''}."
+    )
+
+
 def print_dry_run(screen: Console, rows: Rows, desk: Desk, costs: Costs) -> None:
     """How the guesses compare with the oracle's column; one that an audit put right counts as wrong too."""
-    found, rate = sources(rows, desk), desk.error_rate
-    guesses = found.get("guess", 0) + found.get("guess-forced", 0)
-    wrong, corrected = mistakes(rows, desk), 0 if rate is None else rate.wrong
-    share = f" ({wrong / guesses:.1%} of the guesses)" if guesses else ""
+    found, rate = played(rows, desk), desk.error_rate
+    corrected = 0 if rate is None else rate.wrong
+    share = f" ({found.wrong / found.guesses:.1%} of the guesses)" if found.guesses else ""
     audits = f", and {corrected:,} that audits put right" if corrected else ""
-    regret = costs.question * desk.questions + costs.mistake * (wrong + corrected)
-    always = costs.question * len(desk.cases())
+    regret = costs.question * found.questions + costs.mistake * (found.wrong + corrected)
+    wrong = f"{found.wrong:,} wrong {'guess' if found.wrong == 1 else 'guesses'}"
+    left_out = f" {counted(found.untold, 'text')} without a truth left out." if found.untold else ""
     screen.print(
         Text(
-            f"Dry run: {desk.questions:,} questions, {wrong:,} wrong guesses{share}{audits}. Regret {regret:,.0f}; "
-            f"asking about every text costs {always:,.0f}."
+            f"Dry run: {counted(found.questions, 'question')}, {wrong}{share}{audits}. Regret {regret:,.0f}; "
+            f"asking about every text costs {costs.question * found.texts:,.0f}.{left_out}"
         )
     )
 

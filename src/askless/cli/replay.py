@@ -19,10 +19,15 @@ def replay(
         str, typer.Argument(help="A labelled file (.csv, .tsv, .jsonl, .parquet, .xlsx), or the name of a data set.")
     ],
     text: Annotated[str | None, typer.Option(help="The file's column of texts.", show_default="found by name")] = None,
-    label: Annotated[str | None, typer.Option(help="The file's column of labels.")] = None,
+    label: Annotated[
+        str | None, typer.Option(help="The file's column of labels.", show_default="the one called label")
+    ] = None,
     out: Annotated[Path, typer.Option(help="The folder for the runs, the report and its files.")] = Path(
         "askless-replay"
     ),
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over files in that folder that no replay wrote.")
+    ] = False,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,6 +70,7 @@ def replay(
     from askless.cli.replay_screen import shown_progress, table
     from askless.datasets.source import read_source
     from askless.errors import InvalidInput
+    from askless.replay.folder import refuse_foreign_files
     from askless.replay.peers.table import installed_peers
     from askless.replay.protocol import TAUS, Setting
     from askless.replay.run import contenders
@@ -79,6 +85,8 @@ def replay(
     found = read_source(source, text=text, label=label, data_dir=data_dir, encoding=encoding)
     names = policy or [DEFAULT_POLICY, "always-ask"]
     _check_policies(names, setting, found.labels)
+    if not force:
+        refuse_foreign_files(out)
     folder = output_folder(out)
     others, remarks = installed_peers() if peers else ([], [])
     data = _embedded(found, embedder)

@@ -32,7 +32,8 @@ _FORUM_ROWS = {"mathematica": 17_509, "physics": 39_355, "stats": 42_921}
 class LabelledTexts:
     """Texts with a label each, and the split each belongs to ("all" where there are none).
 
-    `unlabelled` counts the rows of a user's file that were left out because they have no label.
+    `unlabelled` counts the rows of a user's file that were left out because they have no label. A text of such a file
+    may be blank.
     """
 
     texts: list[str]

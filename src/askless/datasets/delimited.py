@@ -13,6 +13,7 @@ from typing import NamedTuple, TextIO
 from askless.errors import UnreadableFile
 
 SEPARATORS = (",", ";", "\t", "|")  # where two are as frequent in the header, the first
+LEFT_OUT = "leave the row out, as askless label does with --skip-bad-rows"
 _NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 
 
@@ -114,7 +115,7 @@ def _read(
         problem = problem or (_misfit(fields, columns, separator) if columns else None)
         if problem is not None:
             if not columns or not skip_broken:
-                raise UnreadableFile(f"Line {line} of {name} {problem}")
+                raise UnreadableFile(f"Line {line} of {name} {problem}{', or ' + LEFT_OUT if columns else ''}.")
             broken.append(Broken(line, raw))
         elif columns:
             rows.append(fields[: len(columns)])
@@ -150,11 +151,11 @@ def _misfit(fields: list[str], columns: list[str], separator: str) -> str | None
     between = _NAMES.get(separator, repr(separator))
     return (
         f"has {found} field{'' if found == 1 else 's'} where the header has {expected} ({between} separate them): put "
-        "quotes around a text that holds one, or leave the row out."
+        "quotes around a text that holds one"
     )
 
 
 def _quoting(problem: str) -> str:
     if "unexpected end" in problem:
-        return "opens a quote that is never closed: close it, or double it where it is part of the text."
-    return 'has a quote inside a quoted field: write it twice (""), or leave the row out.'
+        return "opens a quote that is never closed: close it, or double it where it is part of the text"
+    return 'has a quote inside a quoted field: write it twice ("")'

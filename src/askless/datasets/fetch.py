@@ -7,7 +7,8 @@ import http.client
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -69,13 +70,7 @@ def fetch(file: RemoteFile, folder: Path, progress: Progress | None = None) -> P
     """
     target = folder / file.path
     expected = file.sha256 or recorded_digest(target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnwritableFile(
-            f"Cannot make the folder {target.parent}: {error.strerror or error}. Choose another with --data-dir."
-        ) from error
-    with whole_file(target) as temporary:
+    with _new_folder(target.parent), whole_file(target) as temporary:
         try:
             found = _download(file, temporary, progress)
         except (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, TimeoutError, ConnectionError) as error:
@@ -87,6 +82,25 @@ def fetch(file: RemoteFile, folder: Path, progress: Progress | None = None) -> P
     with whole_file(digest_file(target)) as temporary:
         temporary.write_text(f"{found}  {target.name}\n", encoding="ascii")
     return target
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """The folder, made where it is missing; after an error what was made is gone again."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UnwritableFile(
+                f"Cannot make the folder {folder}: {error.strerror or error}. Choose another with --data-dir."
+            ) from error
+        yield
+    except BaseException:
+        with suppress(OSError):  # never made, or no longer empty
+            for one in missing:
+                one.rmdir()
+        raise
 
 
 def _download(file: RemoteFile, target: Path, progress: Progress | None) -> str:

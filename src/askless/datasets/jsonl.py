@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple, TextIO
 
-from askless.datasets.delimited import Broken
+from askless.datasets.delimited import LEFT_OUT, Broken
 from askless.errors import UnreadableFile
 
 
@@ -46,12 +46,12 @@ def _parsed(line: str) -> tuple[dict[str, Any] | None, str]:
     except json.JSONDecodeError as error:
         if line.strip() in ("[", "{"):
             return None, "the file seems to be one JSON value over many lines; write one object a line (JSON lines)."
-        return None, f"it is not JSON ({error.msg} at character {error.colno}); mend it, or leave the line out."
+        return None, f"it is not JSON ({error.msg} at character {error.colno}); mend it, or {LEFT_OUT}."
     except RecursionError:
-        return None, "it nests too deeply; leave the line out."
+        return None, f"it nests too deeply; {LEFT_OUT}."
     if isinstance(found, dict):
         return found, ""
-    return None, f'expected a JSON object such as {{"text": "hello"}}; found {_kind(found)}.'
+    return None, f'expected a JSON object such as {{"text": "hello"}}; found {_kind(found)}; mend it, or {LEFT_OUT}.'
 
 
 def _kind(value: object) -> str:

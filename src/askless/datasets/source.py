@@ -22,7 +22,8 @@ def read_source(
 ) -> LabelledTexts:
     """The texts and labels of the data set `spec`, or of the file at that path with the columns `text` and `label`.
 
-    Rows of a file that have no label are left out and counted. Two labels at least must be left.
+    Without `label` it is the one column called label. Rows of a file that have no label are left out and counted. Two
+    labels at least must be left.
     """
     if spec.lower() in DATASETS:
         if text is not None or label is not None:
@@ -37,14 +38,14 @@ def read_source(
 
 
 def _file(path: Path, text: str | None, label: str | None, encoding: str | None) -> LabelledTexts:
-    if label is None:
-        raise InvalidInput(f"{path} is a file: name its column of labels with --label.")
-    table = read_table(path, text=text, label=label, encoding=encoding)
+    table = read_table(path, text=text, label=label, find_label=True, encoding=encoding)
     rows = [(one, name) for one, name in zip(table.texts, table.labels or (), strict=True) if name is not None]
     kinds = {name for _, name in rows}
     if len(kinds) < 2:
         which = "all its rows" if len(rows) == len(table) else "all its rows that have one"
         found = f"one label, {kinds.pop()!r}, on {which}" if kinds else "no labels"
-        raise InvalidInput(f"{path} has {found} in the column {label!r}; at least two different labels are needed.")
+        raise InvalidInput(
+            f"{path} has {found} in the column {table.label_column!r}; at least two different labels are needed."
+        )
     texts, labels = [one for one, _ in rows], [name for _, name in rows]
     return LabelledTexts(texts, labels, [WHOLE] * len(rows), path.name, len(table) - len(rows))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from askless.datasets import workbooks
-from askless.datasets.delimited import Broken, read_rows
+from askless.datasets.delimited import LEFT_OUT, Broken, read_rows
 from askless.datasets.jsonl import Objects, read_objects
 from askless.datasets.open_text import STDIN, Origin, open_text, origin_of
 from askless.datasets.values import as_text, is_blank, is_missing
@@ -36,6 +36,7 @@ FORMATS = {
 }
 SUFFIXES = "a .csv, .tsv, .jsonl, .parquet or .xlsx file"
 TEXT_NAMES = ("text", "query", "question", "utterance", "sentence", "message")
+LABEL_NAME = "label"
 _ELSEWHERE = {
     ".txt": "give its first line the name of its column, and the file the ending .csv",
     ".xls": "open it in Excel and save it as .xlsx or CSV",
@@ -80,6 +81,7 @@ def read_table(
     *,
     text: str | None = None,
     label: str | None = None,
+    find_label: bool = False,
     encoding: str | None = None,
     separator: str | None = None,
     on_bad_rows: Literal["error", "skip"] = "error",
@@ -87,9 +89,10 @@ def read_table(
     """Read a table; the ending of its name says the format, with .gz after it where it is compressed; `-` is CSV.
 
     `text` and `label` name the columns. Without `text` it is the only column (beside the label's), or the one called
-    text, query, question, utterance, sentence or message; without `label` there are no labels. A CSV file is UTF-8
-    unless it has a byte order mark or `encoding` says otherwise, and has commas, semicolons, tabs or bars in its
-    header. A row with too many or too few fields is an error, or with `on_bad_rows="skip"` set aside in `broken`.
+    text, query, question, utterance, sentence or message; without `label` there are no labels, or with
+    `find_label` those of the one column called label. A CSV file is UTF-8 unless it has a byte order mark or `encoding`
+    says otherwise, and has commas, semicolons, tabs or bars in its header. A row
+    with too many or too few fields is an error, or with `on_bad_rows="skip"` set aside in `broken`.
     """
     if on_bad_rows not in ("error", "skip"):
         raise InvalidInput(f"on_bad_rows is 'error' or 'skip'; found {on_bad_rows!r}.")
@@ -100,6 +103,8 @@ def read_table(
     except OSError as error:
         raise UnreadableFile(f"Cannot read {origin.name}: {error.strerror or error}.") from error
     names = [name for name, _ in found.columns]
+    if label is None and find_label:
+        label = _found_label(origin.name, names, text)
     label_place = None if label is None else _place(origin.name, names, label)
     text_place = _text_place(origin.name, names, text, label_place)
     if text_place == label_place:
@@ -166,7 +171,7 @@ def _with_text(found: _Contents, objects: Objects, text: str, name: str, skip: b
         else:
             raise UnreadableFile(
                 f"Line {line} of {name} has no {text!r}, which other lines have; its keys are {_listed(row)}. Mend it, "
-                "or leave the line out."
+                f"or {LEFT_OUT}."
             )
     columns = [(key, [row.get(key) for row in kept]) for key, _ in found.columns]
     return found._replace(columns=columns, broken=sorted(broken))
@@ -185,6 +190,15 @@ def _place(name: str, names: list[str], wanted: str) -> int:
     raise InvalidInput(f"{name} has no column {wanted!r}; {hint} {_listed(names)}.")
 
 
+def _found_label(name: str, names: list[str], text: str | None) -> str:
+    found = [other for other in names if other.strip().casefold() == LABEL_NAME and other != text]
+    if len(found) == 1:
+        return found[0]
+    raise InvalidInput(
+        f"Which column of {name} holds the labels? Name it with --label; its columns are {_listed(names)}."
+    )
+
+
 def _text_place(name: str, names: list[str], text: str | None, label: int | None) -> int:
     if text is not None:
         return _place(name, names, text)
@@ -193,6 +207,9 @@ def _text_place(name: str, names: list[str], text: str | None, label: int | None
     for places in (others, usual):
         if len(places) == 1:
             return places[0]
+    likely = {names[place] for place in usual or others}
+    if len(likely) == 1:  # one name, twice: no --text could choose
+        return _place(name, names, likely.pop())
     raise InvalidInput(
         f"Which column of {name} holds the texts? Name it with --text; its columns are {_listed(names)}."
     )

@@ -11,6 +11,13 @@ from pathlib import Path
 from askless.errors import UnwritableFile
 
 
+def write_whole(path: Path, contents: bytes) -> Path:
+    """Write a file whole or not at all; its path."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(contents)
+    return path
+
+
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` to write to; at the end, and only if all went well, it takes the path's place.

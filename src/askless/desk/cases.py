@@ -35,7 +35,9 @@ class Why(StrEnum):
 class Case:
     """One query and where it stands.
 
-    `decision` is what the policy said of it last; `guess` its label, kept while an audit or a review is open.
+    `decision` is what the policy said of it last; `guess` its label, kept while an audit or a review is open; `first`
+    the guess that the second pass met. `drawn` is the rate at which its guess was drawn for an audit, 0 where it was
+    not; `audited` says that the draw fell on it.
     """
 
     query: Query
@@ -47,6 +49,10 @@ class Case:
     evidence: tuple[Support, ...] = ()
     observed: bool = False
     reviewed: bool = False
+    first: str | None = None
+    drawn: float = 0.0
+    audited: bool = False
+    round: int | None = None  # its place in the history of the first pass
     skips: int = 0
     question: int = 0  # the event that opened its question
     why: Why | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from askless.desk.audits import ErrorRate, error_rate, is_audited
+from askless.desk.audits import ErrorRate, awaits_audit, coverage, error_rate, is_audited
 from askless.desk.book import Book, Progress
 from askless.desk.cases import Case, Status, Why
 from askless.desk.decisions import written
@@ -14,9 +15,16 @@ from askless.desk.texts import key_of
 from askless.errors import InvalidInput
 from askless.ledger.events import ANSWERED, ASKED, AUDITED, DECIDED, EXPORTED, FORCED, GIVEN, SKIPPED
 from askless.ledger.ledger import DeskRow, Ledger
-from askless.types import Ask, Decision, Embedder, Guess, Policy
+from askless.types import Ask, Decision, Embedder, Exploring, Guess, Policy
 
 _STEPS_BETWEEN_COMMITS = 256  # guesses that a crash may undo: the next start makes the same ones
+
+
+class Taken(NamedTuple):
+    """Labels known before: how many are new, and how many replace one that was given before."""
+
+    new: int
+    changed: int
 
 
 class Desk:
@@ -44,6 +52,7 @@ class Desk:
         self.max_questions, self.review = max_questions, review
         self._active: list[int] = []
         self._cursor = 0  # how many of those the first pass has been through
+        self._drawn = 0  # how many of those have been looked through for audits of guesses from before
         self.reviewing = False  # whether the second pass has begun
 
     # -- what comes in --------------------------------------------------------------------------------------
@@ -55,29 +64,38 @@ class Desk:
         """The query that has this text, or None."""
         return self.book.ids.get(key_of(text))
 
-    def give(self, examples: Iterable[tuple[int, str]], source: str) -> int:
-        """Take labels known before as examples, where no expert's word stands yet; how many were taken."""
-        count = 0
+    def give(self, examples: Iterable[tuple[int, str]], source: str) -> Taken:
+        """Take labels known before as examples, where no answer stands yet; one given before is corrected."""
+        new = changed = 0
         for id, label in examples:
-            if self.case(id).status not in (Status.ANSWERED, Status.GIVEN):
-                self.book.record(GIVEN, id, {"label": label, "source": source})
-                count += 1
+            case = self.case(id)
+            if case.status is Status.ANSWERED or (case.status is Status.GIVEN and case.label == label):
+                continue
+            new += case.status is not Status.GIVEN
+            changed += case.status is Status.GIVEN
+            self.book.record(GIVEN, id, {"label": label, "source": source})
         self.book.commit()
-        return count
+        return Taken(new, changed)
 
     def attend(self, ids: Iterable[int]) -> None:
         """From now on decide and ask about these queries alone, in the order in which they came in."""
         self._active = sorted(set(ids))
-        self._cursor = 0
+        self._cursor = self._drawn = 0
 
     # -- the expert -----------------------------------------------------------------------------------------
     def next(self, progress: Progress | None = None) -> Question | None:
         """Guess what can be guessed up to the next question; None once there is nothing left to ask.
 
-        The first pass goes through all queries, then those that were skipped are put once more, then a second pass
-        decides the guesses again.
+        The first pass goes through all queries, then guesses from before there were audits are audited too, then
+        those that were skipped are put once more, then a second pass decides the guesses again.
         """
-        question = self._open_question() or self._first_pass(progress) or self._skipped() or self._second_pass(progress)
+        question = (
+            self._open_question()
+            or self._first_pass(progress)
+            or self._late_audit()
+            or self._skipped()
+            or self._second_pass(progress)
+        )
         self.book.commit()
         return question
 
@@ -101,7 +119,7 @@ class Desk:
         Its question is open again, and everything is as it was when it was put: the acts before can be undone too,
         those of earlier runs included.
         """
-        self._cursor, self.reviewing = 0, False
+        self._cursor, self._drawn, self.reviewing = 0, 0, False
         return self.book.undo()
 
     def exported(self, path: str, digest: str) -> None:
@@ -147,7 +165,8 @@ class Desk:
     def error_rate(self) -> ErrorRate | None:
         """The error rate of the guesses as the audits measure it."""
         audits = self.book.state.audits
-        return error_rate(len(audits), len(audits) - sum(audits))
+        covered, others = coverage(self.cases(), self.book.settings.audit_rate)
+        return error_rate(len(audits), len(audits) - sum(audits), covered=covered, others=others)
 
     # -- the passes -----------------------------------------------------------------------------------------
     def _open_question(self) -> Question | None:
@@ -182,11 +201,21 @@ class Desk:
         decision = self._decide(case)
         if decision is None:
             return self._ask(case, Why.UNKNOWN, None)
-        self.book.record(DECIDED, case.query.id, written(decision), seen=True)
+        rate = self.book.settings.audit_rate if self._may_ask else 0.0
+        drawn = {"drawn": rate} if rate and isinstance(decision, Guess) else {}
+        self.book.record(DECIDED, case.query.id, written(decision) | drawn, seen=True)
         if isinstance(decision, Ask):
             return self._ask(case, Why.UNSURE, decision)
-        if self._may_ask and is_audited(case.query.id, self.book.settings.audit_rate):
-            return self._ask(case, Why.AUDIT, decision)
+        return self._ask(case, Why.AUDIT, decision) if is_audited(case.query.id, rate) else None
+
+    def _late_audit(self) -> Question | None:
+        """A guess of before audits were on, or of when they were fewer, that the draw falls on."""
+        rate = self.book.settings.audit_rate
+        while rate and self._may_ask and self._drawn < len(self._active):
+            case = self.case(self._active[self._drawn])
+            self._drawn += 1
+            if awaits_audit(case, rate):
+                return self._ask(case, Why.AUDIT, case.decision)
         return None
 
     def _skipped(self) -> Question | None:
@@ -232,13 +261,18 @@ class Desk:
 
     def _force(self, case: Case, decision: Decision | None) -> None:
         """The best label there is, without asking; where nothing is known the query stays without one."""
-        vector = case.query.vector
-        best = named(decision) or ([] if vector is None else self.book.state.near.closest(vector, 1))
+        vector, state = case.query.vector, self.book.state
+        near = [] if vector is None else state.near.closest(vector, len(state.labels))
+        best = named(decision) or near
         label, probability = case.guess, case.probability
         if label is None and best:
             label, probability = str(best[0].label), best[0].probability
+            exploring = isinstance(decision, Ask) and isinstance(decision.reason, Exploring)
+            if exploring or len(state.labels) < 2:  # a figure that nothing stands behind yet
+                probability = None
         if label is not None:
-            self.book.record(FORCED, case.query.id, {"label": label, "probability": probability})
+            evidence = [[s.example, 1.0] for s in near if s.label == label]
+            self.book.record(FORCED, case.query.id, {"label": label, "probability": probability, "evidence": evidence})
 
     @property
     def _may_ask(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-_LEAST = 40  # decisions before anything is said
+_LEAST = 200  # decisions before anything is said
 
 
 def questions_to_come(asked: Sequence[bool], left: int) -> int | None:
@@ -14,7 +14,8 @@ def questions_to_come(asked: Sequence[bool], left: int) -> int | None:
     Questions thin out as examples gather. With c questions among the first n texts and h among the first half of
     those, take c(m) = c (m / n)^b for the count after m texts, b = log2(c / h): b is 1 where questions come as often
     as before and 0 where they have stopped. Since h is small at first and noisy, b is held between 0 and 1, one
-    question is added to each count, and nothing is said before 40 texts.
+    question is added to each count, and nothing is said before 200 texts. Rounds in which the policy was exploring are
+    not among them: they say how long it explores, and nothing of how often it asks afterwards.
     """
     n = len(asked)
     if n < _LEAST or left <= 0:

@@ -12,7 +12,7 @@ from askless.desk.nearest import ClosestLabels
 from askless.ledger import events as kinds
 from askless.ledger.events import Event
 from askless.ledger.ledger import Query
-from askless.types import Ask, Guess, Policy
+from askless.types import Ask, Exploring, Guess, Policy, Support
 
 
 class ExpertAct(NamedTuple):
@@ -37,7 +37,8 @@ class State:
         self.labels: Counter[str] = Counter()  # how many examples each has
         self.acts: list[ExpertAct] = []
         self.audits: list[bool] = []  # of each audited guess, whether it was right
-        self.history: list[bool] = []  # of each query in the first pass, whether it was asked
+        self.history: list[bool] = []  # of each query in the first pass but those of exploring, whether it was asked
+        self.rounds = 0  # queries that the first pass has been through
         self.reviewed_to = 0  # the last query that the second pass changed or asked about
         self.open = 0  # questions that are open
         self._queries = queries
@@ -63,15 +64,26 @@ class State:
     def _given(self, case: Case, event: Event) -> None:
         self._close(case)
         self.reviewed_to = 0  # what is known has changed
-        self._learn(case, Status.GIVEN, event.payload["label"])
+        label = str(event.payload["label"])
+        if case.status is Status.GIVEN:
+            self._relabel(case, label)
+        else:
+            self._learn(case, Status.GIVEN, label)
 
     def _decided(self, case: Case, event: Event) -> None:
         case.decision = decision = read(event.payload)
-        case.reviewed = bool(event.payload.get("review"))
+        review = bool(event.payload.get("review"))
+        if review and not case.reviewed:
+            case.first = case.guess
+        case.reviewed = review
+        case.drawn = max(case.drawn, float(event.payload.get("drawn", 0.0)))
         self.reviewed_to = case.query.id if case.reviewed else 0
         if not case.observed and case.query.vector is not None:  # once for each query
             self.policy.observe(case.query.vector, decision)
-            self.history.append(isinstance(decision, Ask))
+            self.rounds += 1
+            if not (isinstance(decision, Ask) and isinstance(decision.reason, Exploring)):
+                case.round = len(self.history)
+                self.history.append(isinstance(decision, Ask))
         case.observed = True
         if isinstance(decision, Guess):
             case.take_guess(str(decision.label), decision.probability, decision.evidence)
@@ -82,9 +94,12 @@ class State:
         self.open += 1
         if not case.observed:  # a text that the embedder knows nothing of: nothing was decided
             case.observed = True
+            self.rounds += 1
             self.history.append(True)
-        elif why is Why.AUDIT and self.history:
-            self.history[-1] = True
+        elif why is Why.AUDIT:
+            case.audited = True
+            if case.round is not None:
+                self.history[case.round] = True
 
     def _answered(self, case: Case, event: Event) -> None:
         self._act(case, event)
@@ -101,9 +116,12 @@ class State:
         self._close(case)
         if case.guess is not None:
             case.status, case.label = Status.GUESSED, case.guess
+            if case.audited:  # an audit that was not to be asked any more
+                case.audited, case.drawn = False, 0.0
         else:
             case.status, case.label = Status.FORCED, event.payload["label"]
             case.probability = event.payload["probability"]
+            case.evidence = tuple(Support(*pair) for pair in event.payload.get("evidence", ()))
 
     def _act(self, case: Case, event: Event) -> None:
         self.acts.append(ExpertAct(event.id, case.question, case.query.id))
@@ -117,4 +135,15 @@ class State:
         self.labels[label] += 1
         if case.query.vector is not None:
             self.policy.learn(case.query.vector, label, id=case.query.id)
+            self.near.add(case.query.id, case.query.vector, label)
+
+    def _relabel(self, case: Case, label: str) -> None:
+        """A label that was given before is another now."""
+        if case.label is not None:
+            self.labels[case.label] -= 1
+            self.labels = +self.labels  # without those of no example
+        self.labels[label] += 1
+        case.label = label
+        if case.query.vector is not None:
+            self.policy.relabel(case.query.id, label)
             self.near.add(case.query.id, case.query.vector, label)

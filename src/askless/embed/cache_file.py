@@ -11,7 +11,8 @@ from pathlib import Path
 
 _BUSY_SECONDS = 30.0  # how long to wait for another process that writes
 _KEYS_AT_ONCE = 500
-_APPLICATION = 0x41534B4C  # "ASKL", the mark by which SQLite files say whose they are
+_APPLICATION = 0x41534B56  # "ASKV", the mark by which SQLite files say whose they are; a ledger has "ASKL",
+_OLD_APPLICATION = 0x41534B4C  # which the first caches had as well
 _VERSION = 1
 _DAMAGED = ".damaged-"  # what is put behind the name of a file that was moved aside
 _SCHEMA = f"""
@@ -189,9 +190,10 @@ def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN")  # one view of the file, so that its mark and its tables belong together
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     connection.execute("COMMIT")
-    if tables and (application, version) != (_APPLICATION, _VERSION):
+    old = application == _OLD_APPLICATION and tables == {"embedder", "vector"}  # the schema gives it the new mark
+    if tables and not (version == _VERSION and (application == _APPLICATION or old)):
         raise ForeignFile(f"{path} is a database, but not a cache of this version of askless")
 
 

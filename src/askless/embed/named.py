@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from askless.embed.sentence_transformers import PRESETS, SentenceTransformers, preset
@@ -61,7 +62,15 @@ def _sentence_transformers(argument: str | None) -> Embedder:
 
 
 def _preset(name: str) -> Callable[[str | None], Embedder]:
-    return lambda argument: preset(name, argument)
+    def make(argument: str | None) -> Embedder:
+        if argument is not None and not Path(argument).expanduser().is_dir():
+            raise InvalidInput(
+                f"There is no such folder: {argument!r}. {name} alone fetches its model from the Hugging Face hub, "
+                f"{name}:FOLDER reads it from a folder, and sentence-transformers:NAME is for another model."
+            )
+        return preset(name, argument)
+
+    return make
 
 
 def _openai(argument: str | None) -> Embedder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,12 @@ class WordLlama:
         self._dim = int(dim)
         self._tokenizer, self._vectors = _load(self._dim)
         self._known = _known_tokens(self._tokenizer, len(self._vectors))
+        self._version = version("wordllama")  # the weights come in the wheel
 
     @property
     def id(self) -> str:
-        """Names model and version; vectors of different ids never mix."""
-        return f"wordllama/{_MODEL}_{self._dim}"
+        """Names model, dimension and the version of its wheel; vectors of different ids never mix."""
+        return f"wordllama/{_MODEL}_{self._dim}@{self._version}"
 
     @property
     def dim(self) -> int:

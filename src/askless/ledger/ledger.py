@@ -205,7 +205,8 @@ class Ledger:
         """Let the file go and delete it: for a ledger that was just made, and that nothing has come of."""
         self.abandon()
         if self.path is not None:
-            self.path.unlink(missing_ok=True)
+            for end in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
         return self

@@ -111,7 +111,7 @@ class History:
         same = [int(i) for i in found.positions[exact] if np.array_equal(examples.rows[i], q)]
         conflict = list(dict.fromkeys(int(examples.numbers[i]) for i in same))
         labels = [candidates[k] for k in order]
-        scale = float(np.sqrt(examples.spread(len(examples)))) * examples.unit
+        scale = float(np.sqrt(examples.spread(len(examples), q))) * examples.unit
         return Outlook(labels, p[order], fitted, self._rows, found, numbers, scale, conflict)
 
     # -- rows -------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class History:
             if examples.on_sphere:
                 likeness = dot / np.sqrt(max(norm, 1e-12))
             else:
-                likeness = 1.0 - max(0.0, square - 2.0 * dot / count + norm / count**2) / examples.spread(upto)
+                likeness = 1.0 - max(0.0, square - 2.0 * dot / count + norm / count**2) / examples.spread(upto, q)
             features[row] = score[k], likeness, 0.2 * np.log1p(count)
         return [int(present[k]) for k in best], features
 

@@ -31,17 +31,18 @@ def neighbours(examples: OrderedExamples, q: NDArray[np.float32], products: NDAr
         f_c = k(q)' (K + lambda I)^-1 y_c = the sum of part_i over the examples i of c,     y_c their indicator,
 
     so a score is a sum of the examples' parts, and these are the evidence for it. Restricting the regression to the
-    nearest examples bounds its cost, whatever their number: 64 to 256 of them gave the same regret as all.
+    nearest examples bounds its cost, whatever their number: 64 to 256 of them gave the same regret as all. Where
+    these have one label only, the nearest example of any other comes along: else that label would seem certain, even
+    to a query far from everything.
     """
     upto = len(products)
-    spread = examples.spread(upto)
+    spread = examples.spread(upto, q)
     rows = examples.rows
     similarity, norms = products, None
     if not examples.on_sphere:
         norms = examples.squares[:upto]
         similarity = 1.0 - (norms + float(q @ q) - 2.0 * products) / spread
-    near = np.argpartition(-similarity, NEIGHBOURS - 1)[:NEIGHBOURS] if upto > NEIGHBOURS else np.arange(upto)
-    near.sort()
+    near = _nearest(similarity, examples.numbers[:upto]) if upto > NEIGHBOURS else np.arange(upto)
     close = rows[near]
     gram = (close @ close.T).astype(np.float64)
     if norms is not None:
@@ -51,3 +52,14 @@ def neighbours(examples: OrderedExamples, q: NDArray[np.float32], products: NDAr
     found = similarity[near].astype(np.float64)
     # numpy's solver, not scipy's: two libraries with threads of their own would wait for each other.
     return Neighbours(near, found, np.linalg.solve(kernel, np.exp(found - 1.0)), products)
+
+
+def _nearest(similarity: NDArray[np.floating], numbers: NDArray[np.int32]) -> NDArray[np.intp]:
+    near = np.argpartition(-similarity, NEIGHBOURS - 1)[:NEIGHBOURS]
+    label = numbers[near[0]]
+    if (numbers[near] == label).all():
+        others = np.flatnonzero(numbers != label)
+        if len(others):
+            near = np.append(near, others[similarity[others].argmax()])
+    near.sort()
+    return near

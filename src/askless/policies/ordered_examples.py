@@ -104,15 +104,19 @@ class OrderedExamples:
         """The squared norm of each row."""
         return self._squares[: len(self)]
 
-    def spread(self, upto: int) -> float:
-        """The mean squared distance between two of the first `upto` rows; on the sphere 2, whatever they are."""
+    def spread(self, upto: int, q: NDArray[np.float32]) -> float:
+        """The mean squared distance between two of the first `upto` rows; on the sphere 2, whatever they are.
+
+        Where all of them are equal it is that of the query to them, so that no unit of length matters.
+        """
         if self.on_sphere:
             return 2.0
-        if upto == 0:
-            return 1.0
         mean_square, mean_norm = self._square_sums[upto - 1] / upto, self._total_norms[upto - 1] / upto**2
         found = 2.0 * float(mean_square - mean_norm)
-        return found if found > 1e-12 * max(float(mean_square), 1e-300) else 1.0
+        if found > 1e-12 * float(mean_square):
+            return found
+        gap = (self._rows[0] - q).astype(np.float64)
+        return float(gap @ gap) or 1.0
 
     def singles(self, upto: int) -> int:
         """How many labels have exactly one example among the first `upto`."""

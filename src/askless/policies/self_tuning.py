@@ -135,6 +135,8 @@ class SelfTuning(PolicyBase):
         answers = len(self._examples)
         if answers < FIRST_FIT:
             return f"{answers} of the first {FIRST_FIT} answers"
+        if self._examples.n_labels < 2:
+            return "one label has an example; two are needed before a guess"
         return "too few of the answers so far had a label that was known before"
 
     @property

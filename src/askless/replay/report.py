@@ -12,11 +12,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from askless.datasets.whole import write_whole
 from askless.plots import draw_run
 from askless.replay.data import Vectored
 from askless.replay.details import label_lines, sample_mistakes
 from askless.replay.run import Entry, Outcome
-from askless.reproduce.report import save_plot, write_whole
+from askless.reproduce.report import save_plot
 
 if TYPE_CHECKING:
     import pandas as pd

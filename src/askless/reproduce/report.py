@@ -6,19 +6,17 @@ import base64
 import csv
 import io
 import json
-import os
 import platform
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askless.errors import InvalidInput, UnwritableFile
+from askless.datasets.whole import write_whole
+from askless.errors import InvalidInput
 from askless.reproduce.compare import HIGHER, LOWER, WITHIN, Beside, Compared
 from askless.reproduce.file_tables import FileResult
 from askless.reproduce.paper import Figure
@@ -54,22 +52,6 @@ def write_report(
         write_whole(folder / f"{name}.csv", _csv(table).encode())
         write_whole(folder / f"{name}.json", (json.dumps(table, indent=1) + "\n").encode())
     return write_whole(folder / "report.html", page.encode())
-
-
-def write_whole(path: Path, contents: bytes) -> Path:
-    """Write a file under another name first, so that no reader and no crash meets half of it."""
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(6)}.tmp")
-    try:
-        temporary.write_bytes(contents)
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise UnwritableFile(
-            f"Cannot write {path}: {error.strerror or error}. What was computed is kept; mend the cause and run "
-            "the same command again."
-        ) from error
-    return path
 
 
 def save_plot(drawing: Drawing, path: Path) -> Path:

@@ -19,7 +19,7 @@ class Peer:
 
 
 _TOLD = "told all labels in advance"
-_BUDGETS = (0.4, 0.6, 0.8, 0.9, 0.98)
+_BUDGETS = (0.4, 0.6, 0.8, 0.9, 0.98, 1.0)
 PEERS = {
     peer.name: peer
     for peer in (
@@ -71,7 +71,7 @@ PEERS = {
             "SGD logistic regression",
             "scikit-learn",
             "threshold",
-            (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.8),
+            (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95),
             f"guesses when the probability reaches the threshold; {_TOLD}",
         ),
     )

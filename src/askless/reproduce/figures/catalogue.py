@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from askless.datasets.whole import write_whole
 from askless.errors import InvalidInput
 from askless.reproduce.figures.style import FORMATS, look, plain, rendered
-from askless.reproduce.report import write_whole
 from askless.reproduce.run import STORE
 from askless.reproduce.store import RowStore
 from askless.streams.stream import as_whole

@@ -1,0 +1,41 @@
+"""The page about the self-tuning policy shows the rows that were measured, and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "selftuning.md").read_text(encoding="utf-8")
+
+
+def test_the_tables_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    page, rows = importlib.import_module("docs.selftuning"), importlib.import_module("benchmarks.rows")
+    written = PAGE.partition(page.BEGIN)[2].partition(page.END)[0]
+    assert written == "\n" + page.section(rows.read_rows(page.ROWS))
+
+
+def test_missed_bounds_and_missing_rows_are_shown_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    section = importlib.import_module("docs.selftuning").section
+    row = {"value": "0.97", "bound": "0.95", "reached": "no", "detail": "banking77-minilm 0.970", "size": "-"}
+    text = section({"self-tuning-late-answers": row})
+    assert "| answers come 50 rounds late | 0.970 (missed) | 0.970 |  |  |  | 0.95 |" in text
+    assert "wrong" not in text
+
+
+def test_the_constants_on_the_page_are_those_of_the_code() -> None:
+    from askless.policies import answer_value, history, local_ridge, self_tuning
+
+    said = re.sub(r"\s+", " ", PAGE)
+    assert f"The {local_ridge.NEIGHBOURS} examples nearest" in said
+    assert f"(t + {answer_value._HORIZON}) L / (C a), at most {answer_value._MOST:g} questions" in said
+    assert f"the last {answer_value._RECENT} rounds" in said
+    assert f"until {history._ROWS_BEFORE} answers had a label that was known before" in said
+    assert f"{self_tuning._HULL_DIM} dimensions or fewer" in said
+    assert history._CANDIDATES == 6
+    assert self_tuning._EVIDENCE == 8

@@ -1,0 +1,236 @@
+"""The parts of the self-tuning policy, against closed forms, scipy and slow references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from askless.policies.answer_value import AnswerValue
+from askless.policies.choice_model import choice_probabilities, fit_binary, fit_choice
+from askless.policies.history import History
+from askless.policies.local_ridge import NEIGHBOURS, RIDGE, neighbours
+from askless.policies.ordered_examples import OrderedExamples
+from askless.policies.self_tuning import SelfTuning
+from askless.types import Ask, Costs, Guess, NoExamples, TooUncertain
+
+Floats = NDArray[np.float64]
+spaces = pytest.mark.parametrize("space", ["sphere", "euclidean"])
+
+
+def held(space: str, n: int, dim: int, n_labels: int, seed: int = 0) -> tuple[OrderedExamples, Floats, list[int]]:
+    """Examples in clusters, as the policy keeps them, and as they were given."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((n_labels, dim))
+    y = rng.integers(n_labels, size=n)
+    X = centres[y] + 0.5 * rng.standard_normal((n, dim))
+    if space == "sphere":
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    examples = OrderedExamples(space)
+    for x, label in zip(X, y.tolist(), strict=True):
+        examples.append(x, label, None)
+    return examples, X, y.tolist()
+
+
+def mean_square(X: Floats) -> float:
+    """The mean squared distance between two rows, each pair counted both ways and each row with itself."""
+    return float(np.mean([np.sum((a - b) ** 2) for a in X for b in X]))
+
+
+# -- the ridge ------------------------------------------------------------------------------------------
+
+
+@spaces
+@pytest.mark.parametrize("n", [1, 2, 40, NEIGHBOURS])
+def test_scores_are_those_of_kernel_ridge_on_all_examples(space: str, n: int) -> None:
+    examples, X, y = held(space, n, 12, 4)
+    q = X[0] + 0.3 * np.random.default_rng(5).standard_normal(12)
+    if space == "sphere":
+        q /= np.linalg.norm(q)
+    seen = examples.seen_from(q)
+    found = neighbours(examples, seen, examples.rows @ seen)
+    scale = 2.0 if space == "sphere" else mean_square(X) or float(np.sum((X[0] - q) ** 2))
+    K = np.exp([[-np.sum((a - b) ** 2) / scale for b in X] for a in X])
+    k = np.exp([-np.sum((a - q) ** 2) / scale for a in X])
+    weights = np.linalg.inv(K + RIDGE * np.eye(n)) @ np.eye(4)[y]
+    scores = [found.part[np.array(y) == label].sum() for label in range(4)]
+    assert found.positions.tolist() == list(range(n))
+    assert scores == pytest.approx(k @ weights, abs=2e-5)
+
+
+@spaces
+def test_with_more_examples_the_nearest_count_and_no_others(space: str) -> None:
+    examples, X, _ = held(space, 400, 12, 4)
+    seen = examples.seen_from(X[7] * 0.9 + X[8] * 0.1)
+    found = neighbours(examples, seen, examples.rows @ seen)
+    distances = np.linalg.norm(examples.rows - seen, axis=1)
+    assert set(found.positions.tolist()) == set(np.argsort(distances)[:NEIGHBOURS].tolist())
+    near = OrderedExamples("sphere")  # the same regression over those alone, on the sphere
+    if space == "sphere":
+        for i in found.positions:
+            near.append(examples.given(int(i)), "any", None)
+        again = neighbours(near, seen, near.rows @ seen)
+        assert again.part == pytest.approx(found.part, abs=1e-5)
+
+
+@spaces
+def test_where_all_nearest_have_one_label_the_nearest_of_another_comes_along(space: str) -> None:
+    rng = np.random.default_rng(2)
+    examples = OrderedExamples(space)
+    for i in range(300):
+        x = np.eye(20)[i % 2] + 0.05 * rng.standard_normal(20)
+        examples.append(x / np.linalg.norm(x), i % 2, None)
+    seen = examples.seen_from(np.eye(20)[0])
+    found = neighbours(examples, seen, examples.rows @ seen)
+    other = found.positions[found.positions % 2 == 1]
+    distances = np.linalg.norm(examples.rows - seen, axis=1)
+    assert other.tolist() == [2 * int(distances[1::2].argmin()) + 1]
+    assert len(found.positions) == NEIGHBOURS + 1
+
+
+# -- the two models -------------------------------------------------------------------------------------
+
+
+def choice_rows(n: int, seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    features = rng.standard_normal((n, 4, 3))
+    valid = rng.random((n, 4)) < 0.8
+    valid[:, 0] = True
+    z = np.where(valid, features @ np.array([2.0, -1.0, 0.5]), -np.inf)
+    target = np.array([rng.choice(4, p=np.exp(row - row.max()) / np.exp(row - row.max()).sum()) for row in z])
+    return features, valid, target.astype(np.intp), rng.uniform(0.1, 2.0, n)
+
+
+@pytest.mark.parametrize(("n", "precision"), [(5, 0.1), (200, 0.1), (200, 3.0)])
+def test_the_choice_model_is_the_minimum_that_scipy_finds(n: int, precision: float) -> None:
+    features, valid, target, weights = choice_rows(n, n)
+    prior = np.array([6.0, 6.0, 0.0])
+
+    def loss(b: Floats) -> float:
+        total = 0.5 * precision * float((b - prior) @ (b - prior))
+        for x, ok, hit, weight in zip(features, valid, target, weights, strict=True):
+            z = x[ok] @ b
+            total += weight * float(np.logaddexp.reduce(z) - x[hit] @ b)
+        return total
+
+    b = fit_choice(features, valid, target, weights, prior, precision)
+    best = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-7})
+    assert b == pytest.approx(best.x, abs=1e-4)
+    steps = 1e-5 * np.eye(3)
+    gradient = [(loss(b + step) - loss(b - step)) / 2e-5 for step in steps]
+    assert gradient == pytest.approx(np.zeros(3), abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [6, 300])
+def test_the_model_of_new_labels_is_the_minimum_that_scipy_finds(n: int) -> None:
+    rng = np.random.default_rng(n)
+    features = np.column_stack([np.ones(n), rng.standard_normal((n, 2))])
+    target = (rng.random(n) < 1 / (1 + np.exp(-features @ [0.5, 2.0, -1.0]))).astype(float)
+    weights, prior = rng.uniform(0.1, 1.0, n), np.array([0.0, -6.0, 1.0])
+
+    def loss(b: Floats) -> float:
+        z = features @ b
+        return float(weights @ (np.logaddexp(0.0, z) - target * z) + 0.05 * (b - prior) @ (b - prior))
+
+    b = fit_binary(features, target, weights, prior, 0.1)
+    assert b == pytest.approx(minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x, abs=1e-4)
+
+
+def test_without_rows_the_models_are_their_priors() -> None:
+    prior = np.array([6.0, 6.0, 0.0])
+    nothing = np.zeros(0)
+    empty = np.zeros((0, 6, 3)), np.zeros((0, 6), dtype=bool), np.zeros(0, dtype=np.intp), nothing
+    assert fit_choice(*empty, prior, 0.1).tolist() == prior.tolist()
+    assert fit_binary(np.zeros((0, 3)), nothing, nothing, prior, 0.1).tolist() == prior.tolist()
+
+
+def test_rows_that_are_separated_perfectly_stay_finite() -> None:
+    features = np.zeros((50, 2, 3))
+    features[:, 0, 0] = 1.0
+    b = fit_choice(features, np.ones((50, 2), bool), np.zeros(50, np.intp), np.ones(50), np.array([6.0, 6.0, 0.0]), 0.1)
+    assert np.isfinite(b).all()
+    assert choice_probabilities(features[0], b)[0] < 1.0
+
+
+# -- rows of the past -----------------------------------------------------------------------------------
+
+
+@spaces
+def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: str) -> None:
+    examples, X, y = held(space, 130, 6, 5, seed=3)
+    history = History(examples)
+    history.outlook(examples.seen_from(X[0]), closed=False)  # makes the rows that the fit needs
+    made = np.flatnonzero(history._made)
+    assert len(made) == 125
+    for t in (1, 2, 7, 60, 124):
+        earlier = OrderedExamples(space)
+        for x, label in zip(X[:t], y[:t], strict=True):
+            earlier.append(x, label, None)
+        seen = earlier.seen_from(X[t])
+        found = neighbours(earlier, seen, earlier.rows @ seen)
+        alone = History(earlier)
+        candidates, features = alone._candidates(found, seen)
+        names = [earlier.names[k] for k in candidates]
+        assert history._valid[t].sum() == len(names)
+        assert history._features[t, : len(names)] == pytest.approx(features, abs=2e-5)
+        assert history._target[t] == (names.index(y[t]) if y[t] in names else -1)
+        assert history._newness[t] == pytest.approx(alone._newness_of(found, t), abs=2e-5)
+        assert bool(history._is_new[t]) == (y[t] not in y[:t])
+
+
+def test_a_fit_looks_at_the_first_answers_only_and_not_at_those_after_it() -> None:
+    examples, X, y = held("sphere", 49, 6, 5, seed=4)
+    history = History(examples)
+    q = examples.seen_from(X[3])
+    history.outlook(q, closed=True)
+    before = None if history._choice is None else history._choice.copy()
+    assert before is not None
+    assert history._fitted_at == 25
+    examples.append(-X[3], y[3], None)
+    history.outlook(q, closed=True)
+    assert history._fitted_at == 50
+    assert not np.allclose(history._choice, before)  # type: ignore[arg-type]
+
+
+# -- the value of an answer -----------------------------------------------------------------------------
+
+
+def test_the_value_follows_its_formula() -> None:
+    value = AnswerValue(Costs())
+    assert value.value == 4.0
+    assert value.needed == pytest.approx(1 - 2 / 15)
+    value.observe(Ask(NoExamples()))  # a round and a question, of which nothing is known
+    for k in range(120):
+        value.observe(Guess("a", probability=0.95) if k % 2 else Ask(TooUncertain(0.5, 0.9)))
+    loss = (60 * 2.0 + 60 * 0.05 * 11) / 120
+    assert value.value == pytest.approx((121 + 1000) * loss / (61 * 0.5))
+    again = AnswerValue(Costs())
+    again.restore(value.state())
+    assert again.value == value.value
+
+
+def test_the_value_has_a_ceiling() -> None:
+    value = AnswerValue(Costs())
+    for k in range(2000):
+        value.observe(Guess("a", probability=0.5) if k % 20 else Ask(TooUncertain(0.999, 0.9)))
+    assert value.value == 50.0
+
+
+def test_the_policy_reports_the_parts_it_guessed_by() -> None:
+    """The scores of the evidence are the ridge's parts, recomputed densely from the examples."""
+    rng = np.random.default_rng(8)
+    policy = SelfTuning()
+    centres = rng.standard_normal((3, 80))
+    for i in range(60):
+        policy.learn(centres[i % 3] + 0.3 * rng.standard_normal(80), i % 3)
+    q = centres[1] / np.linalg.norm(centres[1])
+    decision = policy.decide(q)
+    assert isinstance(decision, Guess)
+    X = np.array([e.x for e in policy.examples()])
+    parts = np.linalg.solve(np.exp(X @ X.T - 1.0) + RIDGE * np.eye(60), np.exp(X @ q - 1.0))
+    own = [i for i in np.argsort(-parts) if i % 3 == 1 and parts[i] > 0][:8]
+    assert [s.id for s in decision.evidence] == own
+    assert [s.weight for s in decision.evidence] == pytest.approx(parts[own], abs=1e-4)
