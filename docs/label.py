@@ -46,6 +46,7 @@ def _sitting(block: str, folder: Path) -> str:
     command = block.split("\n", 1)[0]
     replies = [typed.strip() for typed in TYPED.findall(block)]
     env = os.environ | {"ASKLESS_CACHE": str(folder / "cache"), "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    env |= {"COLUMNS": "120", "LINES": "60"}
     child = pexpect.spawn(
         sys.executable,
         ["-c", "from askless.cli.main import main; main()", *shlex.split(command)[2:]],

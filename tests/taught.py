@@ -29,6 +29,7 @@ MADE: list[tuple[str, dict[str, Any]]] = [
     ("CenterThenHull", {"constant": 1.0, "labels_given": True}),
     ("SequentialKMeans", {"n_labels": 3}),
     ("ActivePerceptron", {"tau": 0.95}),
+    ("SelfTuning", {}),
 ]
 every_policy = pytest.mark.parametrize(("name", "params"), MADE, ids=str)
 every_space = pytest.mark.parametrize("space", SPACES)

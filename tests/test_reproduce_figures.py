@@ -254,7 +254,7 @@ def test_files_without_labels_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.npz").write_bytes(b"PK nothing")
     for name, label, error, says in (
         ("t.csv", None, InvalidInput, "--label"),
-        ("t.csv", "grp", InvalidInput, "it has group, text"),
+        ("t.csv", "grp", InvalidInput, "Its columns are group, text"),
         ("t.csv", "group", InvalidInput, "Row 2"),
         ("X.npy", None, InvalidInput, r"shape \(5, 5\)"),
         ("t.pdf", "group", InvalidInput, "t.pdf"),
