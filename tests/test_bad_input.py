@@ -149,7 +149,8 @@ def test_a_zero_vector_is_a_point_like_any_other_in_euclidean_space(name: str, p
     assert isinstance(policy.decide(np.zeros(DIM)), Guess | Ask)
     policy.learn(np.zeros(DIM), "a", id="zero")
     (held,) = (e.x for e in policy.examples() if e.id == "zero")
-    np.testing.assert_allclose(held, np.zeros(DIM), rtol=0, atol=1e-7 if name == "SelfTuning" else 0.0)  # which keeps float32
+    rounding = 1e-7 if name == "SelfTuning" else 0.0  # which keeps float32
+    np.testing.assert_allclose(held, np.zeros(DIM), rtol=0, atol=rounding)
     assert isinstance(policy.decide(np.zeros(DIM)), Guess | Ask)
 
 
