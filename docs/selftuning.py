@@ -87,7 +87,7 @@ def _synthetic(rows: Rows) -> list[str]:
             missed = " (missed)" if row["reached"] == "no" else ""
             ours, other = float(row["ours"]), float(row["other"])
             lines.append(f"| {title} | {ours:,.0f} | {other:,.0f} | {ours - other:+,.0f}{missed} |")
-    return lines
+    return lines if len(lines) > 2 else ["On the paper's synthetic streams it has not been measured yet."]
 
 
 def _cost(rows: Rows) -> list[str]:

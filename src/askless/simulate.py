@@ -17,9 +17,8 @@ from askless.errors import InvalidInput
 from askless.inputs import as_fraction, as_label, as_matrix
 from askless.streams.synthetic import Stream, as_whole
 from askless.trace import Trace
-from askless.types import Ask, Costs, Guess, Label, Matrix, Policy
+from askless.types import PAPER_COSTS, Ask, Costs, Guess, Label, Matrix, Policy
 
-PAPER_COSTS = Costs()
 Progress: TypeAlias = Callable[[int, int], None]  # rounds done, rounds in all
 _ROUNDS_BETWEEN_REPORTS = 64
 

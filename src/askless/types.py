@@ -61,6 +61,9 @@ class Costs:
         return cls(call, right, wrong)
 
 
+PAPER_COSTS = Costs()
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A query whose label an expert gave: the only thing a policy learns from."""

@@ -48,7 +48,8 @@ class AnswerValue:
         """What an answer saves later, for each unit of 1 - p."""
         if len(self._losses) < _ROUNDS_BEFORE or len(self._surprises) < _QUESTIONS_BEFORE:
             return 2.0 * self._costs.question
-        loss, surprise = float(np.mean(self._losses)), max(float(np.mean(self._surprises)), 1e-3)
+        loss = sum(self._losses) / len(self._losses)
+        surprise = max(sum(self._surprises) / len(self._surprises), 1e-3)
         found = (self._rounds + _HORIZON) * loss / (self._questions * surprise)
         return min(found, _MOST * self._costs.question)
 

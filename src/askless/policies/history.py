@@ -25,6 +25,7 @@ _HALF_LIFE = 70.0  # answers, in the model of new labels: how many there are lef
 FIRST_FIT = 25  # examples; then after as many more, or 5 per cent more
 _FIT_GROWTH = 1.05
 _BLOCK = 32
+_ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class History:
     def changed(self, position: int, *, removed: bool = False) -> None:
         """The example at `position` was taken out or has another label: the rows from there on are no longer true."""
         if removed:
-            for name in ("_features", "_valid", "_target", "_newness", "_is_new", "_made"):
+            for name in _ARRAYS:
                 array = getattr(self, name)
                 array[position:-1] = array[position + 1 :].copy()
         self._made[position:] = False
@@ -193,7 +194,7 @@ class History:
         if n <= len(self._made):
             return
         size = max(64, n, int(1.25 * len(self._made)))
-        for name in ("_features", "_valid", "_target", "_newness", "_is_new", "_made"):
+        for name in _ARRAYS:
             old = getattr(self, name)
             new = np.zeros((size, *old.shape[1:]), dtype=old.dtype)
             new[: len(old)] = old
@@ -203,12 +204,11 @@ class History:
     def state(self) -> dict[str, Any]:
         """The rows made so far, so that they need not be made again."""
         n = min(len(self._examples), len(self._made))
-        names = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")
-        return {f"history{name}": getattr(self, name)[:n].copy() for name in names}
+        return {f"history{name}": getattr(self, name)[:n].copy() for name in _ARRAYS}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
-        for name in ("_features", "_valid", "_target", "_newness", "_is_new", "_made"):
+        for name in _ARRAYS:
             setattr(self, name, np.array(state[f"history{name}"]))
 
 

@@ -14,6 +14,7 @@ from askless.policies.base import PolicyBase, State
 from askless.policies.history import FIRST_FIT, History, Outlook
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import (
+    PAPER_COSTS,
     Ask,
     Conflict,
     Costs,
@@ -30,7 +31,6 @@ from askless.types import (
     Vector,
 )
 
-PAPER_COSTS = Costs()
 _HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
 _HULL_RATIO = 0.4
 _EVIDENCE = 8

@@ -12,10 +12,9 @@ import math
 
 from askless.errors import InvalidInput
 from askless.inputs import as_fraction
-from askless.simulate import PAPER_COSTS
 from askless.streams.stream import as_whole
 from askless.theory.arguments import at_least, from_log
-from askless.types import Costs
+from askless.types import PAPER_COSTS, Costs
 
 LEAST_SEPARATION = 32.0
 WIDE_SEPARATION = 80.0

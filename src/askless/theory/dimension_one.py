@@ -11,10 +11,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from askless.simulate import PAPER_COSTS
 from askless.streams.stream import as_whole
 from askless.theory.arguments import as_shares
-from askless.types import Costs
+from askless.types import PAPER_COSTS, Costs
 
 
 def exact_regret(shares: ArrayLike, horizon: int, costs: Costs = PAPER_COSTS) -> float:

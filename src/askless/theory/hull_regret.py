@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 
 from askless.errors import InvalidInput
-from askless.simulate import PAPER_COSTS
 from askless.streams.stream import as_whole
 from askless.theory.arguments import at_least, from_log
 from askless.theory.flags import cell_dimension, voronoi_flags_log
-from askless.types import Costs
+from askless.types import PAPER_COSTS, Costs
 
 
 def missing_measure(

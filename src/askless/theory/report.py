@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.errors import InvalidInput
-from askless.simulate import PAPER_COSTS
 from askless.streams.partitions import Voronoi
 from askless.streams.stream import as_whole
 from askless.theory import center_regret, dimension_one, hull_regret, wet_part
 from askless.theory.flags import count_flags
 from askless.theory.pole import best_pole
 from askless.theory.polytopes import Polytope, voronoi_cells
-from askless.types import Costs
+from askless.types import PAPER_COSTS, Costs
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.simulate import PAPER_COSTS
 from askless.streams.stream import as_whole
 from askless.theory.arguments import at_least
-from askless.types import Costs
+from askless.types import PAPER_COSTS, Costs
 
 
 def cube_wet_part_bound(dim: int, t: float) -> float:

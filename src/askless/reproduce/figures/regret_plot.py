@@ -11,7 +11,7 @@ from askless.reproduce.figures.regret import SETTING, Curve, Size
 from askless.reproduce.figures.style import DARK, GREY, LOOKS, PAGE, SIZE, SMALL, new_figure, open_frame
 from askless.reproduce.jobs import Labelled
 from askless.reproduce.paper import N_LABELS
-from askless.simulate import PAPER_COSTS
+from askless.types import PAPER_COSTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
