@@ -1,11 +1,16 @@
-"""What every test has: an embedding cache of its own, never the user's."""
+"""What every test has: an embedding cache of its own, never the user's. And databases for those that want one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from askless.ledger.database import Database
+    from postgres import Cluster
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -14,3 +19,54 @@ def _cache_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASKLESS_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A PostgreSQL server of this test process; `postgres.new()` is the address of a fresh, empty database."""
+    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'askless[serve]'")
+    from postgres import Cluster, binaries
+
+    found = binaries()
+    if found is None:
+        pytest.skip("needs a PostgreSQL server: apt-get install postgresql")
+    cluster = Cluster(found)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture(scope="session")
+def _prepared_postgres(postgres: Cluster) -> str:
+    """The name of a database with an empty ledger, to copy."""
+    from askless.ledger.database import Database
+
+    url = postgres.new()
+    with Database(url) as database:
+        database.prepare()
+    return url.rsplit("/", 1)[1]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where an empty prepared ledger is, on each backend in turn: for tests that open it in several processes."""
+    if request.param == "sqlite":
+        from askless.ledger.database import Database
+
+        path = tmp_path / "askless.db"
+        with Database(path) as database:
+            database.prepare()
+        yield str(path)
+        return
+    cluster: Cluster = request.getfixturevalue("postgres")
+    url = cluster.new(request.getfixturevalue("_prepared_postgres"))
+    yield url
+    cluster.drop(url)
+
+
+@pytest.fixture
+def database(database_address: str) -> Iterator[Database]:
+    """An empty prepared ledger, on each backend in turn."""
+    from askless.ledger.database import Database
+
+    with Database(database_address) as database:
+        yield database

@@ -19,6 +19,21 @@ FORCED = "forced"  # the best label, taken although the policy would have asked
 CORRECTED = "corrected"  # an act of the expert is taken back: what came after `back_to` stands no more
 EXPORTED = "exported"  # the labels were written to a file: its path and digest
 
+# At the desks of the service alone, where many experts act in any order, so that an undo takes back one act.
+RETRACTED = "retracted"  # the answer of the event `undone` is taken back: its example goes, its ticket opens again
+RELABELLED = "relabelled"  # an expert corrects an example, or a guess, which becomes one: its label
+FORGOTTEN = "forgotten"  # an example goes; its query keeps the label
+LABEL_MADE = "label made"  # a label without examples: its name and answer text
+LABEL_CHANGED = "label changed"  # another answer text
+RENAMED = "renamed"  # a label is called `to` from here on
+MERGED = "merged"  # all examples of a label become those of the label `into`
+LABEL_DELETED = "label deleted"  # a label goes, and its examples are forgotten
+WITHDRAWN = "withdrawn"  # a ticket is closed without an answer, and why
+OFFERED = "offered"  # a waiting ticket has the policy's guess beside it from here on: label and probability
+FEEDBACK = "feedback"  # who asked says that a guess is wrong, and what is right where they know it
+SWITCHED = "switched"  # all vectors are another embedder's from here on: its id, and the name that makes it
+ERASED = "erased"  # text and vector of a query are gone, and its example with them
+
 _OUTLIVES_UNDO = frozenset({RECEIVED, GIVEN, CONFIGURED, EXPORTED})
 
 

@@ -22,6 +22,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from askless.errors import InvalidInput, UnreadableFile, UnwritableFile
 from askless.ledger import schema
 from askless.ledger.events import RECEIVED, Event
+from askless.ledger.upgrade import make_current
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,7 @@ class Ledger:
     def _open(self) -> Connection:
         connection = self._engine.connect()
         try:
-            if self._is_new(connection):
-                schema.metadata.create_all(connection)
-                connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
-                connection.exec_driver_sql(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
+            make_current(connection, str(self.path))
             connection.commit()
             raw: Any = connection.connection.driver_connection
             raw.execute("PRAGMA journal_mode=WAL")  # which SQLite changes outside of transactions only
@@ -74,24 +72,6 @@ class Ledger:
             self._engine.dispose()
             raise
         return connection
-
-    def _is_new(self, connection: Connection) -> bool:
-        """Whether there is nothing in the file; one of another program or a newer askless is refused untouched."""
-        app, version, tables = (
-            int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())
-            for name in ("application_id", "user_version", "schema_version")
-        )
-        if tables and app != schema.APPLICATION_ID:
-            raise UnreadableFile(
-                f"{self.path} is an SQLite file of another program, no ledger of askless; it was left as it is. Name "
-                "another file for the ledger."
-            )
-        if version > schema.SCHEMA_VERSION:
-            raise UnreadableFile(
-                f"{self.path} was written by a newer askless (ledger version {version}; this one reads up to "
-                f"{schema.SCHEMA_VERSION}). Upgrade askless to go on with it."
-            )
-        return not tables
 
     # -- desks and queries ----------------------------------------------------------------------------------
     def desk(self, name: str) -> DeskRow | None:
@@ -178,7 +158,7 @@ class Ledger:
         rows = self._read(query if kind is None else query.where(table.c.kind == kind))
         if rows:
             self.last_event = max(self.last_event, rows[-1].id)
-        return [Event(r.id, r.kind, r.query, r.payload, r.seen, r.who, r.at.replace(tzinfo=UTC)) for r in rows]
+        return [Event(r.id, r.kind, r.query, r.payload, r.seen, r.who, r.at) for r in rows]
 
     def commit(self) -> None:
         """Return once everything appended so far is on the disk."""
