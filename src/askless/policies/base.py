@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +24,12 @@ State = dict[str, Any]  # numpy arrays, and what JSON can hold
 class PolicyBase(Policy, ABC):
     """Parameters, and defaults for what most policies do alike.
 
-    A subclass names its parameters in `__init__` and keeps each under the same attribute name.
+    A subclass names its parameters in `__init__` and keeps each under the same attribute name. One whose `observe`
+    takes something from the vector, and not from the decision alone, says so in `observes_vectors`: what it has
+    observed of a query whose vector is erased can then only be undone by observing all the others again.
     """
+
+    observes_vectors: ClassVar[bool] = False
 
     def __init__(self, *, space: str = "sphere", n_labels: int | None = None) -> None:
         self.space = as_space(space)
@@ -106,6 +110,8 @@ class ReplayPolicy(PolicyBase):
     A subclass gives `_reset`, `_learned(x, label)` and, where acting on a decision changes it, `_observed(x, guess)`
     with the guessed label or None for a question.
     """
+
+    observes_vectors: ClassVar[bool] = True
 
     def __init__(self, *, space: str = "sphere", n_labels: int | None = None) -> None:
         super().__init__(space=space, n_labels=n_labels)

@@ -84,21 +84,17 @@ class History:
         self._new: Floats | None = None
         self._rows = 0
 
-    def changed(self, position: int, *, removed: bool = False) -> None:
+    def changed(self, position: int) -> None:
         """The example at `position` was taken out or has another label: the rows from there on are no longer true."""
-        if removed:
-            for name in _ARRAYS:
-                array = getattr(self, name)
-                array[position:-1] = array[position + 1 :].copy()
         self._made[position:] = False
         if position < self._fitted_at or len(self._examples) < self._fitted_at:
             self._fitted_at = -1
 
-    def outlook(self, q: NDArray[np.float32], *, closed: bool) -> Outlook:
-        """What the examples say to a query; `closed` where no label can be new."""
+    def outlook(self, q: NDArray[np.float32], *, closed: bool, products: NDArray[np.float32] | None = None) -> Outlook:
+        """What the examples say to a query; `closed` where no label can be new, `products` with the rows if known."""
         self._fit()
         examples = self._examples
-        found = neighbours(examples, q, examples.rows @ q)
+        found = neighbours(examples, q, examples.rows @ q if products is None else products)
         candidates, features = self._candidates(found, q)
         numbers = examples.numbers[found.positions]
         fitted = self._choice is not None

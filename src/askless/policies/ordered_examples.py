@@ -38,6 +38,7 @@ class OrderedExamples:
         self.counts: list[int] = []
         self.ids: list[ExampleId] = []
         self._position: dict[ExampleId, int] = {}
+        self.moves = 0  # how often rows were taken out or measured anew: products with them from before are void
         self._next_id = 0
         self._origin: NDArray[np.float64] | None = None
         self._unit = 1.0
@@ -137,10 +138,11 @@ class OrderedExamples:
         label, key = as_label(label), self._new_id(id)
         n = len(self)
         if self._origin is None:
-            self._origin = np.array(x, dtype=np.float64)
+            self._origin = np.zeros(len(x)) if self.on_sphere else np.array(x, dtype=np.float64)
             self._unit = float(np.abs(x).max())
         elif self._square_sums[n - 1] == 0.0:  # all rows so far are zero, whatever the unit
             self._unit = max(self._unit, float(np.abs(x / 2.0 - self._origin / 2.0).max()))
+            self.moves += 1
         self._make_room(n + 1)
         self._rows[n] = self.seen_from(x)
         self._numbers[n] = self._number(label)
@@ -150,19 +152,22 @@ class OrderedExamples:
         self._sum_up(n, added=True)
         return key
 
-    def remove(self, position: int) -> None:
-        """Take one example out; the later ones close up."""
-        n = len(self)
-        self._count(int(self._numbers[position]), -1)
-        self._rows[position : n - 1] = self._rows[position + 1 : n]
-        self._numbers[position : n - 1] = self._numbers[position + 1 : n]
-        del self._position[self.ids[position]]
-        del self.ids[position]
-        for later in range(position, n - 1):
-            self._position[self.ids[later]] = later
+    def remove(self, positions: Sequence[int]) -> None:
+        """Take examples out; the later ones close up."""
+        n, first = len(self), min(positions)
+        self.moves += 1
+        for position in positions:
+            self._count(int(self._numbers[position]), -1)
+            del self._position[self.ids[position]]
+        stay = np.delete(np.arange(first, n), np.asarray(positions) - first)
+        self._rows[first : first + len(stay)] = self._rows[stay]
+        self._rows[first + len(stay) : n] = 0.0  # nothing of what was taken out is left
+        self._numbers[first : first + len(stay)] = self._numbers[stay]
+        self.ids[first:] = [self.ids[k] for k in stay]
+        self._position.update(zip(self.ids[first:], range(first, len(self.ids)), strict=True))
         if not self.ids:
             self._origin = None
-        self._sum_up(position)
+        self._sum_up(first)
 
     def relabel(self, positions: Sequence[int], label: Label) -> None:
         """Give these examples, in the order of their positions, another label."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from askless.geometry.store import ExampleStore
+from askless.inputs import as_matrix
 from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
 from askless.policies.history import FIRST_FIT, History, Outlook
@@ -34,6 +35,7 @@ from askless.types import (
 _HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
 _HULL_RATIO = 0.4
 _EVIDENCE = 8
+_BLOCK = 64
 
 
 class SelfTuning(PolicyBase):
@@ -77,7 +79,32 @@ class SelfTuning(PolicyBase):
         q = self._vector(x)
         if not len(self._examples):
             return Ask(NoExamples())
-        outlook = self._history.outlook(self._examples.seen_from(q), closed=self._all_labels_seen)
+        return self._decide(q, self._examples.seen_from(q))
+
+    def stream(self, X: ArrayLike) -> Iterator[Decision]:
+        """Yield the decision on each row in turn; what is learned between two of them counts for the next.
+
+        The products of a block of queries with the examples are made at once, in one pass over these.
+        """
+        queries = [self._vector(x) for x in as_matrix(X, self.dim)]
+        for start in range(0, len(queries), _BLOCK):
+            yield from self._block(queries[start : start + _BLOCK])
+
+    def _block(self, queries: list[Vector]) -> Iterator[Decision]:
+        examples, moves, known = self._examples, self._examples.moves, len(self._examples)
+        if not known:
+            yield from map(self.decide, queries)
+            return
+        seen = np.array([examples.seen_from(q) for q in queries])
+        for q, x, row in zip(queries, seen, seen @ examples.rows.T, strict=True):
+            if examples.moves != moves:
+                yield self.decide(q)
+            else:
+                later = examples.rows[known:]
+                yield self._decide(q, x, np.append(row, later @ x) if len(later) else row)
+
+    def _decide(self, q: Vector, seen: NDArray[np.float32], products: NDArray[np.float32] | None = None) -> Decision:
+        outlook = self._history.outlook(seen, closed=self._all_labels_seen, products=products)
         if len(outlook.conflict) > 1:
             return Ask(Conflict(tuple(self._examples.names[k] for k in outlook.conflict)), self._suggestions(outlook))
         needed = self._value.needed
@@ -109,6 +136,8 @@ class SelfTuning(PolicyBase):
             return None
         tau = min(0.8, _HULL_RATIO * (5.5 * question / mistake) ** 0.5)
         found = self._hulls.nearest_two(examples.scaled(q), tau, "hull", False)
+        if found.guessable:  # which of the others is the nearest is not certain yet, and the guess depends on it
+            found = self._hulls.nearest_two(examples.scaled(q), tau, "hull", True)
         if found.is_conflict:
             return Ask(Conflict(found.inside), self._suggestions(outlook))
         filled = all(
@@ -160,12 +189,19 @@ class SelfTuning(PolicyBase):
 
     def forget(self, id: ExampleId) -> None:
         """Decide from now on as if that example had never been learned."""
-        position = self._examples.position(id)
-        key = self._examples.ids[position]
-        self._examples.remove(position)
-        self._history.changed(position, removed=True)
+        self.forget_many([id])
+
+    def forget_many(self, ids: Iterable[ExampleId]) -> None:
+        """Forget several at once, in the time that one takes; nothing is changed where one of them is not known."""
+        positions = sorted({self._examples.position(id) for id in ids})
+        if not positions:
+            return
+        keys = [self._examples.ids[position] for position in positions]
+        self._examples.remove(positions)
+        self._history.changed(positions[0])
         if self._hulls is not None:
-            self._hulls.forget(key)
+            for key in keys:
+                self._hulls.forget(key)
         if not len(self._examples):  # the next example may have another dimension
             self._hulls = None
 
