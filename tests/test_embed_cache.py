@@ -253,6 +253,25 @@ def test_a_damaged_file_is_moved_aside_with_a_note(tmp_path, caplog, damage):
     assert not aside.exists()  # it may have held that text's vector
 
 
+def test_a_cache_of_an_older_layout_is_moved_aside(tmp_path, caplog):
+    _, cached = make(tmp_path)
+    cached.embed(["one"])
+    cached.cache.close()
+    connection = sqlite3.connect(cached.cache.path)
+    connection.execute("ALTER TABLE embedder DROP COLUMN width")
+    connection.close()
+    inner, cached = make(tmp_path)
+    with caplog.at_level(logging.WARNING):
+        assert np.array_equal(cached.embed(["one"]), Counting().embed(["one"]))
+    assert inner.calls == ["one"]
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "its tables are those of an older askless" in said
+    assert [path for path in tmp_path.iterdir() if ".damaged-" in path.name]
+    after, cached = make(tmp_path)
+    cached.embed(["one"])
+    assert after.calls == []  # the new file works
+
+
 def test_a_database_of_someone_else_is_left_alone(tmp_path, caplog):
     path = tmp_path / "embeddings.sqlite"
     connection = sqlite3.connect(path)

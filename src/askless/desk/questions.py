@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from askless.desk.cases import Case, Why
 from askless.desk.decisions import suggestions
@@ -41,19 +45,37 @@ def choices(
     With `blind` nothing may tell an audit from another question, nor name the guess first: the same number of labels,
     in the order of their names, without probabilities.
     """
-    if case.query.vector is None:
-        return ()
-    closest = near.closest(case.query.vector, SHOWN)
-    example = {s.label: s.example for s in closest}
-    found: dict[str, Choice] = {}
+    found = [
+        Choice(
+            str(s.label), text_of(s.example) if isinstance(s.example, int) else None, None if blind else s.probability
+        )
+        for s in offered(case.query.vector, decision, near)
+    ]
+    return tuple(sorted(found, key=lambda c: c.label.casefold()) if blind else found)
+
+
+def offered(vector: NDArray[np.float32] | None, decision: Decision | None, near: ClosestLabels) -> list[Suggestion]:
+    """What the policy names, then the labels of the closest examples: as many as a question shows."""
+    if vector is None:
+        return []
+    closest = near.closest(vector, SHOWN)
+    beside = {str(s.label): s for s in closest}
+    found: dict[str, Suggestion] = {}
     for suggestion in [*named(decision), *closest]:
         label = str(suggestion.label)
         if label in found or len(found) == SHOWN:
             continue
-        id = suggestion.example if suggestion.example is not None else example.get(suggestion.label)
-        text = text_of(id) if isinstance(id, int) else None
-        found[label] = Choice(label, text, None if blind else suggestion.probability)
-    return tuple(sorted(found.values(), key=lambda c: c.label.casefold()) if blind else found.values())
+        found[label] = _completed(suggestion, beside.get(label))
+    return list(found.values())
+
+
+def _completed(suggestion: Suggestion, closest: Suggestion | None) -> Suggestion:
+    """With the closest example of its label, and how far that is, where the policy does not say."""
+    if closest is None:
+        return suggestion
+    if suggestion.example is None:
+        suggestion = suggestion._replace(example=closest.example)
+    return suggestion if math.isfinite(suggestion.distance) else suggestion._replace(distance=closest.distance)
 
 
 def named(decision: Decision | None) -> list[Suggestion]:

@@ -14,6 +14,7 @@ _KEYS_AT_ONCE = 500
 _APPLICATION = 0x41534B56  # "ASKV", the mark by which SQLite files say whose they are; a ledger has "ASKL",
 _OLD_APPLICATION = 0x41534B4C  # which the first caches had as well
 _VERSION = 1
+_COLUMNS = {"embedder": {"number", "id", "width"}, "vector": {"embedder", "text", "vector"}}
 _DAMAGED = ".damaged-"  # what is put behind the name of a file that was moved aside
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -36,6 +37,10 @@ COMMIT;
 
 class ForeignFile(sqlite3.OperationalError):
     """A sound database that is not this version's cache: it is left alone."""
+
+
+class OldLayout(sqlite3.DatabaseError):
+    """A cache of ours from before its tables were what they are: as useless as a damaged one."""
 
 
 class CacheFile:
@@ -136,7 +141,9 @@ class CacheFile:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error says that the file is no database, or a broken one."""
+    """Whether an error says that the file is no database, a broken one, or a cache whose tables cannot be used."""
+    if isinstance(error, OldLayout):
+        return True
     code = getattr(error, "sqlite_errorcode", None)  # errors of the sqlite3 module itself have none
     return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -191,9 +198,14 @@ def _check_owner(connection: sqlite3.Connection, path: Path) -> None:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    columns = {table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")} for table in _COLUMNS}
     connection.execute("COMMIT")
     old = application == _OLD_APPLICATION and tables == {"embedder", "vector"}  # the schema gives it the new mark
-    if tables and not (version == _VERSION and (application == _APPLICATION or old)):
+    if not tables:
+        return
+    if application == _APPLICATION and (version < _VERSION or (version == _VERSION and columns != _COLUMNS)):
+        raise OldLayout("its tables are those of an older askless")
+    if not (version == _VERSION and (application == _APPLICATION or old)):
         raise ForeignFile(f"{path} is a database, but not a cache of this version of askless")
 
 

@@ -1,0 +1,315 @@
+"""Queries come in: each is kept, decided, and answered or asked, in the order in which they came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sqlalchemy import select
+
+from askless.desk.audits import is_audited
+from askless.desk.decisions import written
+from askless.desk.live import read
+from askless.desk.live.desk import LiveDesk
+from askless.desk.live.priority import AUDIT, priority_of
+from askless.desk.live.rows import insert_events, insert_rows, new_ids
+from askless.desk.live.types import Happening, Mode, NewQuery, Outcome, QueryStatus, TicketStatus, Why
+from askless.desk.texts import normal
+from askless.errors import AsklessError, Conflicting, InvalidInput, Refused, Unavailable
+from askless.inputs import as_vector, unit
+from askless.ledger import schema
+from askless.ledger.events import ASKED, DECIDED, RECEIVED, Event
+from askless.types import Ask, Decision, Guess, Policy, Streaming
+
+_KEYS_AT_ONCE = 500
+_LONGEST_KEY = 200
+_queries = schema.queries
+
+
+@dataclass(slots=True)
+class Submission:
+    """Queries that one caller has sent together: all of them are taken, or none."""
+
+    queries: Sequence[NewQuery]
+    who: str | None
+    future: Future[list[Outcome]] = field(default_factory=Future)
+    embedder: str | None = None  # the id of the one that made the vectors, where it was not the caller's own
+
+    def fail(self, error: BaseException) -> None:
+        """Tell the caller, unless they have gone meanwhile."""
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyQuery(NewQuery):
+    """A query as it is kept: its text in normal form, its vector of norm 1 in float32."""
+
+
+@dataclass(slots=True)
+class _Taken:
+    """A new query on its way through the desk."""
+
+    query: NewQuery
+    who: str | None
+    id: int = 0
+    decision: Decision | None = None
+    why: Why | None = None  # of its ticket, where it has one
+    status: QueryStatus = QueryStatus.ASKED
+    ticket: int | None = None
+    decided: int | None = None
+    last: int = 0
+
+
+def submit(desk: LiveDesk, queries: Sequence[NewQuery], who: str | None) -> list[Outcome]:
+    """What stands about each query once it is decided; one that is known by its key already is left as it is.
+
+    A key that was used for another text is refused, and so is any new query at a desk that is paused.
+    """
+    (found,) = submit_all(desk, [Submission(queries, who)])
+    if isinstance(found, AsklessError):
+        raise found
+    return found
+
+
+def submit_all(desk: LiveDesk, submissions: Sequence[Submission]) -> list[list[Outcome] | AsklessError]:
+    """The outcomes of each submission in turn, or why it was refused as a whole: nothing of it is written then."""
+    known = _known(desk, [query.key for s in submissions for query in s.queries])
+    taken: dict[str, _Taken] = {}
+    errors: dict[int, AsklessError] = {}
+    for place, submission in enumerate(submissions):
+        try:
+            taken |= _new(desk, submission, known, taken)
+        except AsklessError as error:
+            errors[place] = error
+    new = list(taken.values())
+    if new:
+        _decide_all(desk, new)
+    outcomes = _outcomes(desk, new)
+    wanted = {query.key for k, s in enumerate(submissions) if k not in errors for query in s.queries}
+    outcomes |= read.outcomes(desk.entry.connection, [row.id for key, row in known.items() if key in wanted])
+    return [
+        errors[k] if k in errors else [outcomes[query.key] for query in submission.queries]
+        for k, submission in enumerate(submissions)
+    ]
+
+
+# -- what is new ---------------------------------------------------------------------------------------------------
+def _known(desk: LiveDesk, keys: list[str]) -> dict[str, Any]:
+    """The queries of the desk that have one of these keys."""
+    columns = [_queries.c[name] for name in ("id", "key", "text", "vector", "embedder", "erased_at")]
+    found: dict[str, Any] = {}
+    for start in range(0, len(keys), _KEYS_AT_ONCE):
+        block = keys[start : start + _KEYS_AT_ONCE]
+        query = select(*columns).where(_queries.c.desk == desk.row.id, _queries.c.key.in_(block))
+        found |= {row.key: row for row in desk.entry.connection.execute(query)}
+    return found
+
+
+def _new(desk: LiveDesk, submission: Submission, known: dict[str, Any], taken: dict[str, _Taken]) -> dict[str, _Taken]:
+    """The queries of a submission that are new, ready to be decided."""
+    if submission.embedder not in (None, desk.row.embedder):
+        raise Unavailable(
+            f"The vectors of the desk {desk.row.name!r} come from {desk.row.embedder}, and this query's from "
+            f"{submission.embedder}. The desk may just have been switched: try again. If that does not help, embed its "
+            "texts anew."
+        )
+    found: dict[str, _Taken] = {}
+    for given in submission.queries:
+        query = ready(given)
+        before = found.get(query.key) or taken.get(query.key)
+        if query.key in known:
+            _check_same(query, known[query.key], desk.row.embedder)
+        elif before is not None:
+            _check_repeated(query, before.query)
+        elif desk.settings.paused:
+            raise Refused(f"The desk {desk.row.name!r} is paused and takes no queries; resume it, or try again later.")
+        else:
+            found[query.key] = _Taken(query, submission.who)
+    return found
+
+
+def ready(query: NewQuery) -> ReadyQuery:
+    """The query as it is kept; one that is ready stays as it is, at no cost."""
+    if isinstance(query, ReadyQuery):
+        return query
+    if not isinstance(query.key, str) or not query.key or len(query.key) > _LONGEST_KEY or "\0" in query.key:
+        raise InvalidInput(f"The id of a query is a text of 1 to {_LONGEST_KEY} characters; found {query.key!r:.80}.")
+    if query.text is None and query.vector is None:
+        raise InvalidInput(f"The query {query.key!r} has neither a text nor a vector; give one of them.")
+    text = query.text
+    if text is not None:
+        text = normal(text).replace("\0", "\N{REPLACEMENT CHARACTER}")  # which PostgreSQL cannot keep
+        if not text:
+            raise InvalidInput(f"The text of the query {query.key!r} is blank.")
+    return ReadyQuery(query.key, text, None if query.vector is None else ready_vector(query.key, query.vector))
+
+
+def ready_vector(key: str, given: ArrayLike) -> NDArray[np.float32]:
+    """The vector of the query with that key, of norm 1 in float32."""
+    x = as_vector(given, None, f"the query {key!r}")
+    vector = np.asarray(x, dtype=np.float32)
+    return unit(x).astype(np.float32) if abs(float(vector @ vector) - 1.0) > 1e-5 else vector
+
+
+def _check_same(query: NewQuery, row: Any, embedder: str) -> None:
+    """Refuse a key that stands for something else, or for what was erased: that cannot be compared any more."""
+    if row.erased_at is not None:
+        raise Conflicting(f"The query with the id {query.key!r} was erased; send this one under another id.")
+    same = row.text == query.text
+    if query.text is None and row.text is None and row.embedder == embedder and query.vector is not None:
+        same = row.vector == query.vector.tobytes()
+    if not same:
+        raise Conflicting(
+            f"The id {query.key!r} was used for another query of this desk; send each query under an id of its own."
+        )
+
+
+def _check_repeated(query: NewQuery, before: NewQuery) -> None:
+    vectors = query.vector, before.vector
+    alike = query.text is not None or (all(v is not None for v in vectors) and np.array_equal(*vectors))  # type: ignore[arg-type]
+    if query.text != before.text or not alike:
+        raise Conflicting(
+            f"The id {query.key!r} stands for two different queries; send each query under an id of its own."
+        )
+
+
+# -- decisions -----------------------------------------------------------------------------------------------------
+def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
+    """Decide each in turn and write everything at once: rows, events and tickets, under ids that are known before."""
+    connection = desk.entry.connection
+    ids = iter(new_ids(connection, schema.events, 3 * len(new)))
+    events: list[Event] = []
+    vectors: dict[int, NDArray[np.float32] | None] = {}
+    decisions = _decisions(desk.fold.policy, [t.query.vector for t in new if t.query.vector is not None])
+    for taken, id in zip(new, new_ids(connection, schema.queries, len(new)), strict=True):
+        taken.id, vectors[id] = id, taken.query.vector
+
+        def record(
+            kind: str, payload: dict[str, Any], seen: int | None = None, who: str | None = None, id: int = id
+        ) -> int:
+            event = Event(next(ids), kind, id, payload, seen, who, desk.now)
+            events.append(event)
+            desk.apply(event, vectors)
+            return event.id
+
+        taken.last = record(RECEIVED, {}, who=taken.who)
+        _decide(desk, taken, decisions)
+        if taken.decision is not None:
+            taken.decided = taken.last = record(DECIDED, _payload(desk, taken), seen=desk.fold.last_event)
+        if taken.why is not None:
+            taken.last = record(ASKED, {"why": taken.why.value})
+    insert_rows(connection, _queries, [_row(desk, taken) for taken in new])
+    insert_events(desk.entry, events)
+    _open_tickets(desk, [taken for taken in new if taken.why is not None], {e.id: e for e in events})
+
+
+def _decisions(policy: Policy, vectors: list[NDArray[np.float32]]) -> Iterator[Decision]:
+    """The decision on each vector, made when its turn has come; several share their pass over the examples."""
+    if len(vectors) > 1 and isinstance(policy, Streaming):
+        return policy.stream(np.array(vectors))
+    return map(policy.decide, vectors)
+
+
+def _decide(desk: LiveDesk, taken: _Taken, decisions: Iterator[Decision]) -> None:
+    """What the policy says, and what the desk makes of it."""
+    if taken.query.vector is None:
+        taken.why = Why.UNKNOWN
+        return
+    taken.decision = next(decisions)
+    if desk.settings.mode is Mode.SHADOW:
+        taken.why = Why.SHADOW
+    elif isinstance(taken.decision, Ask):
+        taken.why = Why.UNSURE
+    else:
+        taken.status = QueryStatus.GUESSED
+        if is_audited(taken.id, desk.settings.audit_rate):
+            taken.why = Why.AUDIT
+
+
+def _payload(desk: LiveDesk, taken: _Taken) -> dict[str, Any]:
+    """The decision as the ledger keeps it; of a guess that audits are drawn from, at which rate."""
+    rate, guessed = desk.settings.audit_rate, taken.status is QueryStatus.GUESSED
+    decision: Any = taken.decision
+    return written(decision) | ({"drawn": rate} if rate and guessed else {})
+
+
+def _row(desk: LiveDesk, taken: _Taken) -> dict[str, Any]:
+    guess = taken.decision if taken.status is QueryStatus.GUESSED and isinstance(taken.decision, Guess) else None
+    vector = taken.query.vector
+    return {
+        "id": taken.id,
+        "desk": desk.row.id,
+        "key": taken.query.key,
+        "text": taken.query.text,
+        "vector": None if vector is None else vector.tobytes(),
+        "embedder": desk.row.embedder,
+        "received_at": desk.now,
+        "asker": taken.who,
+        "status": taken.status.value,
+        "label": None if guess is None else str(guess.label),
+        "probability": None if guess is None or guess.probability is None else float(guess.probability),
+        "decided": taken.decided,
+        "example": False,
+    }
+
+
+def _open_tickets(desk: LiveDesk, asked: list[_Taken], events: dict[int, Event]) -> None:
+    rows = []
+    for taken, id in zip(asked, new_ids(desk.entry.connection, schema.tickets, len(asked)), strict=True):
+        guess = taken.decision if isinstance(taken.decision, Guess) else None
+        taken.ticket = id
+        rows.append(
+            {
+                "id": id,
+                "desk": desk.row.id,
+                "query": taken.id,
+                "status": TicketStatus.OPEN.value,
+                "why": str(taken.why),
+                "priority": AUDIT if guess is not None else priority_of(taken.decision),
+                "opened_at": desk.now,
+                "opened": taken.last,
+                "guess": None if guess is None else str(guess.label),
+                "probability": None if guess is None or guess.probability is None else float(guess.probability),
+                "skipped_by": [],
+            }
+        )
+    insert_rows(desk.entry.connection, schema.tickets, rows)
+    for taken in asked:
+        desk.tell(Happening.TICKET_CREATED, events[taken.last], taken.id)
+
+
+# -- what the askers are told --------------------------------------------------------------------------------------
+def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
+    guesses = {t.id: t.decision for t in new if t.status is QueryStatus.GUESSED and isinstance(t.decision, Guess)}
+    supports = {s.id for guess in guesses.values() for s in guess.evidence if isinstance(s.id, int)}
+    found = read.evidence(desk.entry.connection, supports)
+    outcomes = {}
+    for taken in new:
+        guess = guesses.get(taken.id)
+        label = None if guess is None else str(guess.label)
+        outcomes[taken.query.key] = Outcome(
+            taken.id,
+            taken.query.key,
+            taken.status,
+            label,
+            None if label is None else desk.fold.labels[label].answer,
+            None if guess is None else guess.probability,
+            () if guess is None else tuple(found[s.id].weighing(s.weight) for s in guess.evidence if s.id in found),
+            taken.ticket if taken.status is QueryStatus.ASKED else None,
+            _reason(taken),
+            desk.now,
+            taken.last,
+        )
+    return outcomes
+
+
+def _reason(taken: _Taken) -> str | None:
+    """Why it was asked; in shadow mode nothing is said, since that would tell what was guessed."""
+    if taken.why is Why.UNKNOWN:
+        return read.UNKNOWN_TEXT
+    return str(taken.decision.reason) if taken.why is Why.UNSURE and isinstance(taken.decision, Ask) else None
