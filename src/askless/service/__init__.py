@@ -1,0 +1,1 @@
+"""The desk as a service: an HTTP API over live desks and their ledger."""

@@ -1,0 +1,99 @@
+"""What is known of queries, tickets, labels and desks, as the API shows it.
+
+Plain dictionaries, written out: this is on the path of every query, where a second check of what the service itself
+has made would cost more than the decision.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from askless.desk.live.read import QueryRow
+from askless.desk.live.types import Answered, Evidence, LabelRow, Outcome, Ticket
+
+
+def moment(at: datetime | None) -> str | None:
+    """A time as JSON holds it: RFC 3339."""
+    return None if at is None else at.isoformat()
+
+
+def outcome_shown(outcome: Outcome) -> dict[str, Any]:
+    """What stands about a query. The service's own number of it stays inside."""
+    return {
+        "id": outcome.key,
+        "status": outcome.status.value,
+        "label": outcome.label,
+        "answer": outcome.answer,
+        "probability": outcome.probability,
+        "evidence": evidence_shown(outcome.evidence),
+        "ticket": outcome.ticket,
+        "reason": outcome.reason,
+        "received_at": moment(outcome.received_at),
+        "event": outcome.event,
+        "erased": outcome.erased,
+        "disputed": outcome.disputed,
+    }
+
+
+def query_shown(row: QueryRow) -> dict[str, Any]:
+    """One line of a list of queries."""
+    return {
+        **outcome_shown(row.outcome),
+        "text": row.text,
+        "asker": row.asker,
+        "example": row.example,
+    }
+
+
+def evidence_shown(evidence: tuple[Evidence, ...]) -> list[dict[str, Any]]:
+    """Examples with their parts in a decision."""
+    return [{"id": e.key, "text": e.text, "label": e.label, "weight": e.weight} for e in evidence]
+
+
+def ticket_shown(ticket: Ticket) -> dict[str, Any]:
+    """One question to the experts."""
+    return {
+        "id": ticket.id,
+        "query": ticket.key,
+        "text": ticket.text,
+        "status": ticket.status.value,
+        "why": None if ticket.why is None else ticket.why.value,
+        "reason": ticket.reason,
+        "priority": ticket.priority,
+        "opened_at": moment(ticket.opened_at),
+        "asker": ticket.asker,
+        "offers": [
+            {
+                "label": offer.label,
+                "answer": offer.answer,
+                "example": offer.example,
+                "distance": offer.distance,
+                "probability": offer.probability,
+            }
+            for offer in ticket.offers
+        ],
+        "guess": ticket.guess,
+        "probability": ticket.probability,
+        "suggested": ticket.suggested,
+        "lease_by": ticket.lease_by,
+        "lease_until": moment(ticket.lease_until),
+        "label": ticket.label,
+        "closed_by": ticket.closed_by,
+    }
+
+
+def answered_shown(answered: Answered) -> dict[str, Any]:
+    """What an expert's answer did."""
+    return {"outcome": outcome_shown(answered.outcome), "settled": list(answered.settled)}
+
+
+def label_shown(label: LabelRow) -> dict[str, Any]:
+    """A label with the number of its examples."""
+    return {
+        "id": label.id,
+        "name": label.name,
+        "answer": label.answer,
+        "examples": label.examples,
+        "created_at": moment(label.created_at),
+    }
