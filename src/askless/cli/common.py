@@ -39,9 +39,14 @@ def output_folder(path: Path) -> Path:
 
 def named_policy(spec: str, **defaults: Any) -> Policy:
     """The policy of that name; `module:Class` may lie in the working folder."""
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.append(folder)  # at the end, so that no file there can hide an installed package
+    allow_own_modules()
     from askless.policies.named import make_policy
 
     return make_policy(spec, **defaults)
+
+
+def allow_own_modules() -> None:
+    """Let `module:Class` name a policy of the user's own that lies in the working folder."""
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end, so that no file there can hide an installed package

@@ -11,9 +11,13 @@ import typer
 from askless.cli.bounds import bounds
 from askless.cli.datasets import app as datasets
 from askless.cli.demo import demo
+from askless.cli.desk import app as desk
+from askless.cli.keys import app as keys
 from askless.cli.label import label
+from askless.cli.ledger import app as ledger
 from askless.cli.replay import replay
 from askless.cli.reproduce import app as reproduce
+from askless.cli.serve import serve
 from askless.cli.simulate import simulate
 from askless.errors import AsklessError
 
@@ -46,6 +50,13 @@ app.command(
     epilog="Examples:\n\naskless replay tickets.csv --text question --label topic --out replayed\n\n"
     "askless replay banking77 --rounds 6000 --first-examples --known-labels --peers --jobs 2 --out banking77"
 )(replay)
+app.command(
+    epilog="Examples:\n\naskless serve --sample\n\n"
+    "askless serve --database postgresql://askless@db/askless --host 0.0.0.0 --workers 4"
+)(serve)
+app.add_typer(desk, name="desk")
+app.add_typer(keys, name="keys")
+app.add_typer(ledger, name="ledger")
 app.add_typer(reproduce, name="reproduce")
 app.add_typer(datasets, name="datasets")
 
