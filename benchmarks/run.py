@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 from askless.errors import AsklessError
-from benchmarks import reproduction
+from benchmarks import reproduction, service
 from benchmarks.decisions import DECISIONS, against_nnls, batch, decision, learn
 from benchmarks.imports import imports
 from benchmarks.memory import SIZES, memory
@@ -48,6 +48,8 @@ BENCHMARKS = (
     Benchmark(("import-modules", "import-time"), imports),
     *(Benchmark((f"memory-steady-{s}", f"memory-peak-{s}"), partial(memory, s)) for s in SIZES),
     Benchmark(reproduction.NAMES, reproduction.tables),
+    Benchmark(service.HTTP, service.http),
+    Benchmark(service.START, service.start),
     *(Benchmark((name,), partial(decision_cost, name), long=True) for name in COSTS),
     Benchmark(MEMORY, memory_cost, long=True),
     *(Benchmark(names_of(name), partial(trial, name), long=True, keeps=True) for name in TRIALS),
