@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 MINILM := $(VENV)/.minilm
 TORCH := torch==2.13.0
-WORKERS ?= 2
+WORKERS ?= 3
 
 .PHONY: run demo test check lint bench soak install minilm debian clean
 .DEFAULT_GOAL := run
