@@ -263,13 +263,13 @@ class DeskWorker:
         self._ready_at = fold.changes
 
     def _keep_snapshot(self, after: int, pause: float = 0.0) -> float | None:
-        """Write a snapshot after so many events, and a quarter as many as there are examples.
+        """Write a snapshot after so many events: a start that has to replay more of them takes seconds.
 
         Events count from the snapshot that stands, and all of them where none does. Where one is wanted so soon after
         the last, the seconds until it is to be written.
         """
         desk = self._desk
-        if desk.fold.last_event - desk.fold.saved < after + len(desk.fold.examples) // 4:
+        if desk.fold.last_event - desk.fold.saved < after:
             return None
         wait = self._snapshot_time + pause - time.monotonic()
         if pause and wait > 0.0:
