@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import insert
 from typer.testing import CliRunner, Result
 
 from askless.cli.main import app
+from askless.desk.live.desks import Desks
+from askless.desk.live.settings import LiveSettings
 from askless.errors import AsklessError, Conflicting, InvalidInput, Unknown
-from askless.ledger import schema
 from askless.ledger.database import Database
 from askless.service.keys import KeyRing, Role
 
@@ -65,11 +64,9 @@ def test_a_new_database_is_said_beside_the_key() -> None:
 
 
 def test_a_key_of_one_desk(folder: Path) -> None:
-    with Database(folder / "askless.db") as database:
+    with Database(folder / "askless.db") as database, Desks(database, listen=False) as desks:
         database.prepare()
-        with database.write() as connection:
-            row = {"name": "returns", "embedder": "wordllama", "created_at": datetime.now(UTC)}
-            connection.execute(insert(schema.desks), row)
+        desks.create("returns", LiveSettings(), "me")
     assert found(made("website", "--desk", "returns")) == ("website", Role.CLIENT, "returns")
     assert re.search(r"website .* client .* returns", keys("list").stdout)
     with pytest.raises(Unknown, match="no desk 'other'"):

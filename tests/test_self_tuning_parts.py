@@ -172,7 +172,7 @@ def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: 
         seen = earlier.seen_from(X[t])
         found = neighbours(earlier, seen, earlier.rows @ seen)
         alone = History(earlier)
-        candidates, features = alone._candidates(found, seen)
+        candidates, features = alone._candidates(found, earlier.numbers[found.positions], seen)
         names = [earlier.names[k] for k in candidates]
         assert history._valid[t].sum() == len(names)
         assert history._features[t, : len(names)] == pytest.approx(features, abs=2e-5)

@@ -95,8 +95,8 @@ class History:
         self._fit()
         examples = self._examples
         found = neighbours(examples, q, examples.rows @ q if products is None else products)
-        candidates, features = self._candidates(found, q)
         numbers = examples.numbers[found.positions]
+        candidates, features = self._candidates(found, numbers, q)
         fitted = self._choice is not None
         p = choice_probabilities(features, self._choice if self._choice is not None else _CHOICE_PRIOR)
         if self._new is not None and not closed:
@@ -112,10 +112,11 @@ class History:
         return Outlook(labels, p[order], fitted, self._rows, found, numbers, scale, conflict)
 
     # -- rows -------------------------------------------------------------------------------------------------------
-    def _candidates(self, found: Neighbours, q: NDArray[np.float32]) -> tuple[list[int], Floats]:
+    def _candidates(
+        self, found: Neighbours, numbers: NDArray[np.int32], q: NDArray[np.float32]
+    ) -> tuple[list[int], Floats]:
         """The labels with the largest scores, best first, and the features of each."""
         examples, upto = self._examples, len(found.products)
-        numbers = examples.numbers[found.positions]
         present, which = np.unique(numbers, return_inverse=True)
         first = np.full(len(present), len(numbers))
         np.minimum.at(first, which, np.arange(len(numbers)))
@@ -179,7 +180,8 @@ class History:
         self._newness[position] = 1.0, -0.7, 0.0
         if position:
             found = neighbours(examples, examples.rows[position], products)
-            candidates, features = self._candidates(found, examples.rows[position])
+            numbers = examples.numbers[found.positions]
+            candidates, features = self._candidates(found, numbers, examples.rows[position])
             self._features[position, : len(candidates)] = features
             self._valid[position, : len(candidates)] = True
             self._target[position] = candidates.index(number) if number in candidates else -1

@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy import Select, delete, insert, select, update
 
+from askless.desk.live.desk import find_desk
 from askless.errors import Conflicting, InvalidInput, Unknown
 from askless.ledger import schema
 from askless.ledger.database import Database
@@ -98,7 +99,7 @@ def create_key(database: Database, name: str, role: Role | str, desk: str | None
             insert(schema.keys).values(
                 name=name,
                 role=str(role),
-                desk=None if desk is None else _desk_id(connection, desk),
+                desk=None if desk is None else find_desk(connection, desk).id,
                 hash=hashed(secret),
                 created_at=datetime.now(UTC),
             )
@@ -216,10 +217,3 @@ def _session_keys(digest: str) -> Select[Any]:
 
 def _key_row(row: Any) -> KeyRow:
     return KeyRow(row.id, row.name, Role(row.role), row.desk_name, row.created_at, row.revoked_at)
-
-
-def _desk_id(connection: Connection, name: str) -> int:
-    found = connection.execute(select(schema.desks.c.id).where(schema.desks.c.name == name)).scalar()
-    if found is None:
-        raise Unknown(f"There is no desk {name!r}.")
-    return int(found)

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from sqlalchemy import Connection, func, select
 
+from askless.desk.live.desk import live_desks
 from askless.ledger import events, schema
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class LedgerCounts:
             return self._read(connection, heard)
 
     def _read(self, connection: Connection, heard: Mapping[int, int]) -> list[Metric]:
-        names = {row.id: row.name for row in connection.execute(select(schema.desks.c.id, schema.desks.c.name))}
+        names = {row.id: row.name for row in connection.execute(live_desks())}
         waiting = _by_desk(connection, schema.tickets.c.desk, schema.tickets.c.status == "open")
         tickets = GaugeMetricFamily("askless_waiting_tickets", "Open tickets.", labels=["desk"])
         last = GaugeMetricFamily("askless_last_event", "The number of the desk's last event.", labels=["desk"])

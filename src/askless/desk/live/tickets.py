@@ -161,7 +161,6 @@ def _before(desk: LiveDesk, row: Any, told: dict[str, Any]) -> dict[str, Any]:
 def _row(desk: LiveDesk, ticket: int) -> Any:
     columns: list[Any] = [
         _tickets,
-        _tickets.c.probability.label("ticket_probability"),
         _queries.c.probability.label("query_probability"),
         _queries.c.key,
         _queries.c.label,
@@ -204,9 +203,9 @@ def _held_by(desk: LiveDesk, who: str) -> Any | None:
 
 def _best(desk: LiveDesk, who: str) -> Any | None:
     """The first ticket in order that is free and that they have not skipped."""
-    free = _tickets.c.lease_until.is_(None) | (_tickets.c.lease_until <= desk.now)
+    free = _open_ones(desk).where(_is_free(desk))
     for start in range(0, 1 << 40, _LOOKED_AT):
-        rows = desk.entry.connection.execute(_open_ones(desk).where(free).offset(start).limit(_LOOKED_AT)).all()
+        rows = desk.entry.connection.execute(free.offset(start).limit(_LOOKED_AT)).all()
         found = next((row for row in rows if who not in row.skipped_by), None)
         if found is not None or len(rows) < _LOOKED_AT:
             return found
@@ -215,11 +214,14 @@ def _best(desk: LiveDesk, who: str) -> Any | None:
 
 def _skipped_longest_ago(desk: LiveDesk, who: str) -> Any | None:
     """Of the free tickets, all of which they have skipped: the one whose last skip by them is the oldest."""
-    free = _tickets.c.lease_until.is_(None) | (_tickets.c.lease_until <= desk.now)
     mine = (_events.c.query == _tickets.c.query) & (_events.c.kind == SKIPPED) & (_events.c.who == who)
-    query = select(_tickets.c.id).join(_events, mine).where(_tickets.c.desk == desk.row.id, free)
+    query = select(_tickets.c.id).join(_events, mine).where(_tickets.c.desk == desk.row.id, _is_free(desk))
     query = query.where(_tickets.c.status == TicketStatus.OPEN.value).group_by(_tickets.c.id)
     return desk.entry.connection.execute(query.order_by(func.max(_events.c.id)).limit(1)).one_or_none()
+
+
+def _is_free(desk: LiveDesk) -> Any:
+    return _tickets.c.lease_until.is_(None) | (_tickets.c.lease_until <= desk.now)
 
 
 def _open_ones(desk: LiveDesk) -> Any:
