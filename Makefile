@@ -4,6 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 MINILM := $(VENV)/.minilm
+AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 TORCH := torch==2.13.0
 WORKERS ?= 3
 
@@ -16,7 +17,7 @@ run: $(READY)  ## the service with a sample desk, on this machine alone
 demo: $(READY)  ## a demonstration at the terminal: a support desk that learns to ask less
 	$(VENV)/bin/askless demo
 
-test: $(READY) $(MINILM) debian  ## everything that must hold before a change lands
+test: $(READY) $(MINILM) debian $(AXE)  ## everything that must hold before a change lands
 	$(MAKE) --no-print-directory check
 
 check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
@@ -60,13 +61,22 @@ $(MINILM): $(READY)
 	else echo "no CPU build of $(TORCH) at hand: the tests that need it will be skipped (make minilm installs it)"; fi
 	@touch $(MINILM)
 
-# The tests start PostgreSQL clusters of their own and run the tour of docs/service.md with curl; all they need is
-# Debian's programs. Where those are missing and cannot be installed, the tests that need them say so.
-debian:  ## what the tests need from Debian: PostgreSQL's programs and curl
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v curl >/dev/null || { \
-		echo "installing postgresql and curl"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql curl; } \
-		|| echo "no postgresql or curl at hand: the tests that need them will be skipped (apt-get install postgresql curl)"
+# The tests start PostgreSQL clusters of their own, run the tour of docs/service.md with curl and open the pages in
+# Chromium; all they need is Debian's programs. Where those are missing and cannot be installed, the tests that need
+# them say so.
+DEBIAN := postgresql curl chromium
+debian:  ## what the tests need from Debian: PostgreSQL's programs, curl, Chromium
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v curl chromium >/dev/null || { \
+		echo "installing $(DEBIAN)"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(DEBIAN); } \
+		|| echo "not all of $(DEBIAN) is at hand: the tests that need it will be skipped (apt-get install $(DEBIAN))"
+
+# axe-core checks the pages for what keeps people from using them.
+$(AXE): $(READY)
+	@command -v npm >/dev/null || { echo "installing npm"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends npm; } || true
+	@npm install --silent --no-audit --no-fund --prefix $(VENV)/axe axe-core@4 \
+		|| echo "no axe-core from npm: the tests of accessibility will be skipped"
 
 clean:  ## remove what the commands above made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist askless-demo

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from askless.ledger.database import Database
+    from browser import Site
     from postgres import Cluster
 
 
@@ -70,3 +73,32 @@ def database(database_address: str) -> Iterator[Database]:
 
     with Database(database_address) as database:
         yield database
+
+
+@pytest.fixture(scope="session")
+def chromium_browser() -> Iterator[Browser]:
+    """Chromium without a window, one for all tests of this process."""
+    pytest.importorskip("playwright", reason="needs playwright: pip install 'askless[dev]'")
+    from browser import browsing
+
+    with browsing() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, chromium_browser: Browser) -> Iterator[Site]:
+    """A service with its pages, one for all tests of a file: each makes a desk of its own."""
+    from browser import Site
+
+    site = Site(tmp_path_factory.mktemp("site"), chromium_browser)
+    site.start()
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def pages(site: Site) -> Iterator[Site]:
+    """The service with its pages; at the end of the test no browser may have complained of a page."""
+    site.complaints.clear()
+    yield site
+    assert not site.complaints

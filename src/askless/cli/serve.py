@@ -45,7 +45,7 @@ def serve(
     need_service()
     from askless.service.config import ServiceConfig
 
-    config = ServiceConfig(rate=rate or None, log_texts=log_texts)
+    config = ServiceConfig(rate=rate or None, log_texts=log_texts, pages=workers == 1)
     with starting():
         name = _refuse(database, host, workers)
     allow_own_modules()

@@ -32,7 +32,7 @@ _GRACE_SECONDS = 5  # for requests that run when the server is stopped; those wh
 
 def need_service() -> None:
     """Refuse early, and by the extra's name, where the libraries of the service are not installed."""
-    for library in ("fastapi", "uvicorn"):
+    for library in ("fastapi", "uvicorn", "nicegui"):
         if find_spec(library) is None:  # quicker than importing them: the first line should come at once
             raise MissingExtra(
                 f"askless serve needs {library}, which is not installed. Install it with: pip install 'askless[serve]'"

@@ -80,6 +80,10 @@ def create_app(database: Database, config: ServiceConfig | None = None) -> FastA
     app.state.service = service
     errors.install(app)
     _include(app)
+    if service.config.pages:
+        from askless.service.pages import mount  # NiceGUI takes a second to load
+
+        mount.install(app)
     app.add_middleware(BodyLimit, service=service)
     app.add_middleware(Gate, service=service)
     app.add_middleware(Record, service=service)  # added last: it is around the others

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from askless.service.config import is_loopback
 from askless.service.errors import headers_of, problem
 from askless.service.keys import Caller, Role, hashed
+from askless.service.pages.paths import LOGIN, is_asset, is_page
 
 if TYPE_CHECKING:
     from askless.service.state import Service
@@ -37,7 +41,10 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http" or scope["path"] in _FREE:
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+            return
+        if scope["type"] != "http" or scope["path"] in _FREE or is_asset(scope["path"]):
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
@@ -53,9 +60,12 @@ class Gate:
                 wait = rate.wait(f"key {caller.name}")
             elif not strange:  # else it is counted already
                 wait = rate.wait(address)
+        refused: Response
         if wait:
             detail = f"Too many requests: at most {self.service.config.rate:g} a second. Come again in {wait} s."
             refused = problem(429, detail, state["request_id"], headers={"Retry-After": str(wait)})
+        elif (caller is None or not caller.may(Role.EXPERT)) and is_page(scope["path"]):
+            refused = _to_login(scope, caller)
         elif caller is None and not self._is_login(scope) and not self._is_local_metrics(scope, headers):
             detail = "This needs a key that is in force: send it as `Authorization: Bearer KEY`."
             refused = problem(401, detail, state["request_id"], headers=headers_of(401))
@@ -64,9 +74,20 @@ class Gate:
             refused = problem(403, detail, state["request_id"])
         else:
             state["caller"] = caller
+            state["credentials"] = given
+            state["service"] = self.service
             await self.app(scope, receive, send)
             return
         await refused(scope, receive, send)
+
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The connection behind a page: for who may see pages, and from a page of this site alone."""
+        headers = Headers(scope=scope)
+        caller = await self._caller(scope, headers, _credentials(headers)) if _is_own(headers) else None
+        if caller is None or not caller.may(Role.EXPERT):
+            await WebSocketClose(1008, "Log in first.")(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
 
     def _is_strange(self, secret: str, session: bool) -> bool:
         """Whether only the database can say who holds the secret, and nobody was known to.
@@ -109,6 +130,20 @@ class Gate:
     @staticmethod
     def _is_local_metrics(scope: Scope, headers: Headers) -> bool:
         return scope["path"] == "/metrics" and _secret(headers) is None and is_local(scope, headers)
+
+
+def _to_login(scope: Scope, caller: Caller | None) -> Response:
+    """To the login page, and from there back to the page that was asked for."""
+    asked = {"next": scope["path"]} if scope["path"] != "/" else {}
+    if caller is not None:
+        asked["role"] = caller.role.value  # so that the page can say why this key does not open it
+    return RedirectResponse(f"{LOGIN}?{urlencode(asked)}" if asked else LOGIN, 303)
+
+
+def _is_own(headers: Headers) -> bool:
+    """Whether a page of this site makes the connection: browsers send cookies with those of any other site too."""
+    origin = headers.get("origin", "")
+    return bool(origin) and urlsplit(origin).netloc == headers.get("host")
 
 
 def is_local(scope: Scope, headers: Headers) -> bool:

@@ -37,6 +37,7 @@ class ServiceConfig:
     log_requests: bool = True
     log_texts: bool = False  # puts the texts of queries into the logs
     deliver_webhooks: bool = True
+    pages: bool = False  # the inbox and the dashboard; one service of a process can have them
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_bulk_body", "max_streams", "burst_seconds", "session_seconds", "readers"):

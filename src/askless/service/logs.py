@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from askless.errors import AsklessError
 from askless.service.errors import problem, problem_of
+from askless.service.pages.paths import is_asset, is_page
 
 if TYPE_CHECKING:
     from askless.service.state import Service
@@ -31,8 +32,13 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+_NOTHING = "default-src 'none'; frame-ancestors 'none'"
+_OWN = (  # for pages: Vue compiles its templates in the browser, and nothing comes from another site
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
 
 
 def make_logger(lines: Any) -> Any:
@@ -101,6 +107,8 @@ class Record:
                 headers["X-Request-ID"] = request_id
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                shown = is_page(scope["path"]) or is_asset(scope["path"])
+                headers.setdefault("Content-Security-Policy", _OWN if shown else _NOTHING)
             await send(message)
 
         try:
@@ -127,7 +135,7 @@ class Record:
     def _note(self, scope: Scope, state: dict[str, Any], status: int, seconds: float) -> None:
         route = template(scope)
         self.service.metrics.request(scope["method"], route, status, seconds)
-        if self.service.config.log_requests and route not in _PROBES:
+        if self.service.config.log_requests and route not in _PROBES and not is_asset(scope["path"]):
             caller = state.get("caller")
             self.service.log.info(
                 "request",
@@ -152,6 +160,8 @@ def template(scope: Scope) -> str:
     """The path of the route as it was declared, with the API's prefix; "unmatched" for a path that is none's."""
     if scope["path"] == _DOCUMENT:  # a route of FastAPI's own, which leaves no trace of itself in the scope
         return _DOCUMENT
+    if is_asset(scope["path"]):
+        return "assets"
     route = scope.get("route")
     found = str(getattr(route, "path_format", None) or getattr(route, "path", None) or "unmatched")
     if found.startswith("/") and scope["path"].startswith(f"{_PREFIX}/") and not found.startswith(f"{_PREFIX}/"):

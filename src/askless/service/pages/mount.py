@@ -1,0 +1,46 @@
+"""Puts the pages onto the application of the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, RedirectResponse
+from starlette.staticfiles import StaticFiles
+
+from askless.service.pages.paths import ASSETS, LOGIN, PAGES
+
+_STATIC = Path(__file__).parent / "static"
+
+
+def install(app: FastAPI) -> None:
+    """The login and all pages. Once in a process: NiceGUI keeps one application for all of it."""
+    from nicegui import app as gui
+    from nicegui import ui
+
+    from askless.service.pages import desks, inbox
+
+    @app.get("/", include_in_schema=False)
+    async def first_page() -> RedirectResponse:
+        return RedirectResponse(f"{PAGES}/", 303)
+
+    @app.get(LOGIN, include_in_schema=False)
+    async def login() -> FileResponse:
+        return FileResponse(_STATIC / "login.html", media_type="text/html")
+
+    app.mount(ASSETS, StaticFiles(directory=_STATIC), name="assets")
+    for part in (desks, inbox):
+        gui.include_router(part.router)
+    gui.config.socket_io_js_transports = ["websocket"]  # a poll would be a request without an end to its number
+    ui.run_with(
+        app,
+        mount_path=PAGES,
+        title="askless",
+        favicon=(_STATIC / "askless.svg").read_text(encoding="utf-8"),
+        language="en-US",
+        dark=None,
+        tailwind=False,  # which would compile its styles in the browser, at every load
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+        reconnect_timeout=20.0,
+    )

@@ -1,0 +1,140 @@
+"""Who sits at a page, and what the page does for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from fastapi import Request
+from nicegui import Client, background_tasks, ui
+from sqlalchemy import Connection
+
+from askless.desk.live.desk import LiveDesk
+from askless.desk.live.types import NewQuery, Outcome
+from askless.errors import AsklessError, Unavailable
+from askless.service.keys import Caller, Role
+from askless.service.pages.paths import LOGIN, PAGES
+from askless.service.state import Service
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+_REST = 0.25  # seconds between two renewals of a page at least, however much happens at the desk
+
+
+class LoggedOut(Exception):
+    """The session has ended, or its key was revoked, while the page was open."""
+
+
+class Seat:
+    """Someone at a page of one desk: reads and changes on their behalf, each as far as they may by then.
+
+    A page stays open for hours. So every read and change first looks whether the session is still in force, and a
+    page whose session has ended leads to the login.
+    """
+
+    def __init__(self, request: Request, desk: str | None = None) -> None:
+        self.service: Service = request.state.service
+        self.caller: Caller = request.state.caller
+        self._given: tuple[str, bool] | None = request.state.credentials
+        self.desk = desk or ""
+        self.client: Client = ui.context.client
+
+    @property
+    def who(self) -> str:
+        """The name that events are recorded under."""
+        return self.caller.name
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether they may change settings."""
+        return self.caller.may(Role.ADMIN)
+
+    # -- what the page does ----------------------------------------------------------------------------------------
+    async def read(self, function: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+        """What the function returns, given an open read of the database."""
+        await self._check()
+        return await self.service.read(function, *arguments, **named)
+
+    async def read_desk(
+        self, function: Callable[Concatenate[Connection, int, P], T], *arguments: P.args, **named: P.kwargs
+    ) -> T:
+        """As `read`, with the number of the desk after the connection."""
+        await self._check()
+        return await self.service.read_desk(self.desk, function, *arguments, **named)
+
+    async def work(self, function: Callable[..., T], *arguments: Any) -> T:
+        """What the function returns, run in a thread."""
+        await self._check()
+        return await self.service.work(function, *arguments)
+
+    async def change(self, operation: Callable[[LiveDesk], T]) -> T:
+        """What the operation of the desk's worker returns, once it is durable."""
+        await self._check()
+        return await self.service.change(self.desk, operation)
+
+    async def submit(self, queries: Sequence[NewQuery]) -> list[Outcome]:
+        """What stands about new queries, once they are decided."""
+        await self._check()
+        return await self.service.submit(self.desk, queries, self.who)
+
+    async def _check(self) -> None:
+        if self._given is None:  # let in from this machine, while there are no keys
+            found = None if await self.service.work(self.service.keys.any_keys) else self.caller
+        else:
+            secret, session = self._given
+            found = self.service.keys.remembered(secret, session=session)
+            if found is None:
+                found = await self.service.work(lambda: self.service.keys.find(secret, session=session))
+        if found != self.caller:
+            raise LoggedOut
+
+    # -- what the page says ----------------------------------------------------------------------------------------
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """What goes wrong inside is said on the page, in the words of the error."""
+        try:
+            yield
+        except LoggedOut:
+            with self.client:
+                ui.navigate.to(LOGIN)
+        except Unavailable as error:
+            self.say(str(error), wrong=True)
+        except AsklessError as error:
+            self.say(str(error), wrong=True)
+
+    def say(self, text: str, *, wrong: bool = False) -> None:
+        """A line that goes away by itself; it is read out to who cannot see it."""
+        with self.client:
+            kind, button = ("warning", "Close") if wrong else ("info", False)
+            ui.notify(text, type=kind, position="bottom", close_button=button)  # type: ignore[arg-type]
+
+    def go(self, page: str) -> None:
+        """Open another page of this desk."""
+        with self.client:
+            ui.navigate.to(f"{PAGES}/{self.desk}/{page}")
+
+    # -- live ------------------------------------------------------------------------------------------------------
+    def on_change(self, renew: Callable[[], Awaitable[None]], *, every: float | None = None) -> None:
+        """Call `renew` after each change at the desk while the page is open, and every so many seconds besides.
+
+        Changes that come together are taken together. For what depends on the time alone, as leases do, give `every`.
+        """
+        task = background_tasks.create(self._watch(renew, every), name=f"page of {self.desk}")
+        self.client.on_delete(task.cancel)
+
+    async def _watch(self, renew: Callable[[], Awaitable[None]], every: float | None) -> None:
+        number = (await self.service.work(self.service.desks.row, self.desk)).id
+        with self.service.wakes.waiter(number, self.who) as changed:
+            while not self.service.wakes.closing:
+                try:
+                    async with asyncio.timeout(every):
+                        await changed.wait()
+                except TimeoutError:
+                    pass
+                changed.clear()
+                with self.client, self.telling():
+                    await renew()
+                await asyncio.sleep(_REST)
