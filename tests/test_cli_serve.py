@@ -138,6 +138,7 @@ def test_from_nothing_to_an_answer_and_on_after_a_stop(start: Callable[..., Serv
     assert (guessed["status"], guessed["label"]) == ("guessed", "delivery abroad")
     assert guessed["answer"] == answered["outcome"]["answer"]
     key = first.key
+    assert f"Open the inbox: {first.address}/login#{key}\n" in first.said
     assert first.stop(signal.SIGINT) == 0
     assert first.said.endswith("askless: stopped; nothing was lost.\n")
     assert first.log.read_text(encoding="utf-8").count("askless: stopping ...\n") == 1
@@ -146,6 +147,7 @@ def test_from_nothing_to_an_answer_and_on_after_a_stop(start: Callable[..., Serv
     second = start("--sample")
     assert second.key is None
     assert "askless keys create NAME --role expert`" in second.said
+    assert f"The inbox is at {second.address}/\n" in second.said
     assert "--sample changes nothing" in second.log.read_text(encoding="utf-8")
     assert "--database sample.db" in second.log.read_text(encoding="utf-8")
     with calling(second.address, key) as client:
@@ -226,6 +228,8 @@ def test_commands_work_on_a_running_servers_database(plain: Served) -> None:
 def test_several_processes_on_postgresql(postgres: Cluster, start: Callable[..., Served]) -> None:
     url = postgres.new()
     served = start("--workers", "2", "--database", url)
+    assert f"`askless serve --port 8401 --database {url}` starts one beside this" in served.said
+    assert httpx.get(f"{served.address}/").status_code == 401  # the API's answer: there are no pages to log in to
     with calling(served.address, served.key) as client:
         asked = [client.post("queries", json={"id": f"q{k}", "text": f"question {k}"}).json() for k in range(8)]
         assert [outcome["status"] for outcome in asked] == ["asked"] * 8

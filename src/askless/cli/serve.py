@@ -53,7 +53,7 @@ def serve(
         typer.echo(f"askless: starting on {address_of(taken)}, database {name} ...", err=True)
         with starting():
             desk, key, filled = _prepare(database, sample)
-        _run(database, workers, config, taken, Greeting(address_of(taken), name, desk, key, filled))
+        _run(database, workers, config, taken, Greeting(address_of(taken), name, desk, key, filled, config.pages))
     typer.echo("askless: stopped; nothing was lost.")
 
 

@@ -13,7 +13,8 @@ from askless.service.config import database_option
 class Greeting:
     """`key` is the secret of the first key, where this start made it; it can be shown at no other time.
 
-    `sample`: the desk was filled with the sample just now, and the next ticket is the first one.
+    `sample`: the desk was filled with the sample just now, and the next ticket is the first one. `pages`: whether this
+    service has them; one with several processes has not, since a page lives in one of them.
     """
 
     address: str
@@ -21,6 +22,7 @@ class Greeting:
     desk: str
     key: str | None
     sample: bool
+    pages: bool
 
     def lines(self) -> list[str]:
         """All of it, a line each."""
@@ -30,7 +32,16 @@ class Greeting:
             said.append(f"Keys are in the database; `{another}` makes another one.")
         else:
             said.append(f"First admin key, shown this once: {self.key}")
-        return [*said, "", *(self._play() if self.sample else self._try())]
+        return [*said, *self._pages(), "", *(self._play() if self.sample else self._try())]
+
+    def _pages(self) -> list[str]:
+        """Where the inbox is. A browser does not send what follows the #, so that the key is in no log."""
+        if not self.pages:
+            another = f"askless serve --port 8401{database_option(self.database)}"
+            return [f"The inbox needs a service of one process: `{another}` starts one beside this."]
+        if self.key is None:
+            return [f"The inbox is at {self.address}/"]
+        return [f"Open the inbox: {self.address}/login#{self.key}"]
 
     def _try(self) -> list[str]:
         ask = self._curl("queries", {"text": "Where is my parcel?"})

@@ -64,7 +64,7 @@ class Gate:
         if wait:
             detail = f"Too many requests: at most {self.service.config.rate:g} a second. Come again in {wait} s."
             refused = problem(429, detail, state["request_id"], headers={"Retry-After": str(wait)})
-        elif (caller is None or not caller.may(Role.EXPERT)) and is_page(scope["path"]):
+        elif self._needs_login(scope, caller):
             refused = _to_login(scope, caller)
         elif caller is None and not self._is_login(scope) and not self._is_local_metrics(scope, headers):
             detail = "This needs a key that is in force: send it as `Authorization: Bearer KEY`."
@@ -122,6 +122,10 @@ class Gate:
             self._good.clear()
         self._good.add(hashed(secret))
         return found
+
+    def _needs_login(self, scope: Scope, caller: Caller | None) -> bool:
+        pages = self.service.config.pages and is_page(scope["path"])
+        return pages and (caller is None or not caller.may(Role.EXPERT))
 
     @staticmethod
     def _is_login(scope: Scope) -> bool:
