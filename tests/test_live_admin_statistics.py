@@ -5,13 +5,12 @@ from __future__ import annotations
 import statistics as by_hand
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
 from askless.desk.live import examples, feedback, labels, tickets
 from askless.desk.live.conflicts import causes, conflicts, contradictions
@@ -23,63 +22,10 @@ from askless.errors import InvalidInput
 from askless.ledger import schema
 from askless.ledger.database import Database
 from askless.types import Costs
+from filled_ledger import START, bucket_of, filled
 from live_admin import ADMIN, NAME, answer_all, ask, query_row, toy
 
-START = datetime(2026, 1, 29, 22, 17, tzinfo=UTC)  # a Thursday; the month and the week end soon after
 COSTS = Costs(-1, 1, -10)
-
-
-def filled(database: Database, count: int = 400, seed: int = 0) -> list[dict[str, Any]]:
-    """Queries of all kinds in the tables, and the same as dictionaries."""
-    rng = np.random.default_rng(seed)
-    rows = []
-    for k in range(1, count + 1):
-        status = rng.choice(["guessed", "answered", "asked", "given"], p=[0.6, 0.3, 0.05, 0.05])
-        row: dict[str, Any] = {"id": k, "status": str(status), "at": START + timedelta(minutes=37 * k), "why": None}
-        row["label"] = None if status == "asked" else f"l{rng.integers(12)}"
-        row["p"] = float(rng.random()) if status == "guessed" else None
-        if status in ("answered", "asked") or (rng.random() < 0.1 and status == "guessed"):
-            row["why"] = str(rng.choice(["unsure", "audit", "shadow", "feedback"]))
-            row["ticket"] = {"answered": "answered", "asked": "open"}.get(str(status), "withdrawn")
-            row["guess"] = (
-                None if row["why"] == "unsure" else f"l{rng.integers(3)}" if rng.random() < 0.5 else row["label"]
-            )
-            row["seconds"] = float(rng.exponential(500))
-        rows.append(row)
-    with database.write() as connection:
-        connection.execute(insert(schema.desks), {"id": 1, "name": "d", "embedder": "e", "created_at": START})
-        connection.execute(insert(schema.queries), [
-            {"id": r["id"], "desk": 1, "key": str(r["id"]), "received_at": r["at"], "status": r["status"],
-             "label": r["label"], "probability": r["p"]} for r in rows
-        ])  # fmt: skip
-        connection.execute(insert(schema.tickets), [
-            {"desk": 1, "query": r["id"], "status": r["ticket"], "why": r["why"], "priority": 1.0, "opened_at": r["at"],
-             "opened": 1, "guess": r["guess"], "probability": 0.5, "skipped_by": [],
-             "closed_at": r["at"] + timedelta(seconds=r["seconds"]) if r["ticket"] == "answered" else None,
-             "closed": 10_000 + r["id"] if r["ticket"] == "answered" else None}
-            for r in rows if r["why"]
-        ])  # fmt: skip
-        events = [event for r in rows if r["why"] for event in events_of(r)]
-        connection.execute(insert(schema.events), [{"desk": 1, "at": START, **event} for event in events])
-    return rows
-
-
-def events_of(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The opening of its ticket; its answer, by its name then; the verdict on its guess."""
-    query, label = row["id"], row["label"]
-    yield {"id": query, "query": query, "kind": "asked", "payload": {"why": row["why"]}}
-    if row["ticket"] == "answered":
-        yield {"id": 10_000 + query, "query": query, "kind": "answered", "payload": {"label": f"once {label}"}}
-        if row["guess"] is not None:
-            verdict = {"guess": row["guess"], "answer": label, "right": row["guess"] == label, "why": row["why"]}
-            yield {"id": 20_000 + query, "query": query, "kind": "audited", "payload": verdict}
-
-
-def bucket_of(at: datetime, bucket: str) -> datetime:
-    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    if bucket == "hour":
-        return day.replace(hour=at.hour)
-    return {"day": day, "week": day - timedelta(days=day.weekday()), "month": day.replace(day=1)}[bucket]
 
 
 @pytest.mark.parametrize("span", [(None, None), (50, 300)])
@@ -189,6 +135,17 @@ def test_a_complaint_about_an_audited_guess_leaves_the_audit_counted(database: D
         rate = statistics(database, desks.row(NAME).id, COSTS).audits
         assert rate is not None
         assert rate.wrong == 1
+
+
+def test_a_guess_that_an_expert_corrects_stays_a_guess_and_is_no_call(database: Database) -> None:
+    with toy(database) as desks:
+        ask(desks, ["a1", "b1", "a2", "b2"])
+        answer_all(desks)
+        (guessed,) = desks.submit(NAME, [NewQuery("again", "a1")], "client").result()
+        before = figures(desks, database)
+        assert guessed.status == "guessed"
+        desks.run(NAME, lambda desk: examples.relabel(desk, "again", "b", "eve")).result()
+        assert figures(desks, database) == before
 
 
 def test_an_empty_desk_has_no_rates(database: Database) -> None:

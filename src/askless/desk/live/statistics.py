@@ -1,104 +1,28 @@
 """What a desk has done, what it cost, and how often it was wrong: counted by the database, in the window asked for.
 
-A window holds the queries that were received in it. What counts is what stands now: a guess that an expert
-corrected stays a guess, since it was given, and a ticket that was withdrawn was no call. A call is an answer of an
-expert that was not taken back: who answers a query a second time, since its asker complained, was called twice.
+What counts as a call, a guess and an audit is said in `askless.desk.live.counts`.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, cast, exists, func, or_, select
+from sqlalchemy import and_
 
 from askless.desk.audits import ErrorRate, error_rate
-from askless.desk.live.spans import bucket_start, checked_span, read_bucket, seconds_between, within
-from askless.desk.live.types import QueryStatus, TicketStatus, Why
+from askless.desk.live import counts
+from askless.desk.live.spans import checked_span, read_bucket, within
 from askless.errors import InvalidInput
 from askless.ledger import schema
 from askless.ledger.database import Database
-from askless.ledger.events import ANSWERED, ASKED, AUDITED, RETRACTED
 from askless.types import Costs
 
 _SHOWN = 10  # labels
-
-_q, _t = schema.queries.c, schema.tickets.c
-_QUERIES = schema.queries.outerjoin(schema.tickets, _t.query == _q.id)
-_TICKETS = schema.tickets.join(schema.queries, _t.query == _q.id)
-
-# Events of a query are found by its ticket: only who has one was ever answered.
-_answer, _verdict, _opening, _undoing = (
-    schema.events.alias(name).c for name in ("answer", "verdict", "opening", "undoing")
-)
-_CALLS = _TICKETS.join(_answer.id.table, _answer.query == _t.query)
-_VERDICTS = _TICKETS.join(_verdict.id.table, _verdict.query == _t.query)
-
-
-def _stands(answer: Any, query: Any) -> ColumnElement[bool]:
-    """Whether the event of an answer was not taken back."""
-    undone = cast(_undoing.payload["undone"].as_string(), schema.Number)
-    return ~exists().where(_undoing.query == query, _undoing.kind == RETRACTED, undone == answer)
-
-
-_A_CALL = and_(_answer.kind == ANSWERED, _stands(_answer.id, _answer.query))
-_COMPLAINED = (  # when the asker first did; from then on the ticket is one of feedback
-    select(func.min(_opening.id))
-    .where(_opening.query == _t.query, _opening.kind == ASKED, _opening.payload["why"].as_string() == Why.FEEDBACK)
-    .scalar_subquery()
-)
-_AFTER_FEEDBACK = and_(_t.why == Why.FEEDBACK, _answer.id > _COMPLAINED)
-_ITS_ANSWER = (
-    select(func.max(_answer.id))
-    .where(_answer.query == _verdict.query, _answer.kind == ANSWERED, _answer.id < _verdict.id)
-    .scalar_subquery()
-)
-_FOUND_WRONG = and_(
-    _t.why == Why.FEEDBACK,
-    _verdict.kind == AUDITED,
-    _verdict.payload["why"].as_string() == Why.FEEDBACK,
-    _verdict.payload["right"].as_boolean().is_(False),
-    _stands(_ITS_ANSWER, _verdict.query),
-)
-
-
-def _last_verdict(*whys: Why) -> Any:
-    """Whether the guess was right when it was last compared; null where it never was. For tickets opened again."""
-    mine = and_(_verdict.query == _t.query, _verdict.kind == AUDITED, _verdict.payload["why"].as_string().in_(whys))
-    right = select(_verdict.payload["right"].as_boolean()).where(mine).order_by(_verdict.id.desc()).limit(1)
-    return right.scalar_subquery()
-
-
-_ANSWERED = _t.status == TicketStatus.ANSWERED
-_AGAIN = and_(_t.why == Why.FEEDBACK, _t.guess.is_(None))  # a complaint about what an expert had said
-# A guess that was given: it stands, or an audit or the asker's feedback had an expert look at it.
-_GUESSED = or_(
-    _q.status == QueryStatus.GUESSED,
-    and_(_q.status == QueryStatus.ANSWERED, _t.why.in_((Why.AUDIT, Why.FEEDBACK)), _t.guess.is_not(None)),
-    and_(_q.status == QueryStatus.ANSWERED, _AGAIN, _last_verdict(Why.AUDIT, Why.FEEDBACK).is_not(None)),
-)
-_PROBABILITY = func.coalesce(_q.probability, _t.probability)
-_AUDITED = and_(_ANSWERED, _t.why == Why.AUDIT, _t.guess.is_not(None))
-_AUDITED_BEFORE = _last_verdict(Why.AUDIT)
-_SHADOW = and_(_t.why == Why.SHADOW, _t.guess.is_not(None))
-_WRONG = _q.label != _t.guess
-_COUNTED: dict[str, ColumnElement[bool]] = {
-    "received": _q.status != QueryStatus.GIVEN,
-    "given": _q.status == QueryStatus.GIVEN,
-    "guesses": _GUESSED,
-    "waiting": _t.status == TicketStatus.OPEN,
-    "withdrawn": _t.status == TicketStatus.WITHDRAWN,
-    "probabilities": and_(_GUESSED, _PROBABILITY.is_not(None)),
-    "audited": or_(_AUDITED, and_(_AGAIN, _AUDITED_BEFORE.is_not(None))),
-    "audited_wrong": or_(and_(_AUDITED, _WRONG), and_(_AGAIN, _AUDITED_BEFORE.is_(False))),
-    "shadow_guesses": _SHADOW,
-    "shadowed": and_(_ANSWERED, _SHADOW),
-    "shadowed_wrong": and_(_ANSWERED, _SHADOW, _WRONG),
-}
+_q = schema.queries.c
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +68,6 @@ class LabelLoad:
 
     label: str
     calls: int
-
-
-@dataclass(slots=True)
-class _Calls:
-    """Calls by the start of their span and by label, how many came after feedback, and found a guess wrong."""
-
-    by_span: Counter[str] = field(default_factory=Counter)
-    by_label: Counter[str] = field(default_factory=Counter)
-    after_feedback: int = 0
-    wrong: int = 0
-
-    def most(self) -> tuple[LabelLoad, ...]:
-        """The labels with most calls."""
-        order = sorted(self.by_label.items(), key=lambda load: (-load[1], load[0]))
-        return tuple(LabelLoad(*load) for load in order[:_SHOWN])
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +128,12 @@ def statistics(
     checked_span(since, until)
     chosen = and_(_q.desk == desk, within(_q.received_at, since, until))
     with database.read() as connection:
-        spans = _spans(connection, chosen, bucket, database.is_sqlite)
-        calls = _calls(connection, desk, chosen, bucket, database.is_sqlite)
-        wait = _median_wait(connection, desk, chosen, database.is_sqlite)
+        spans = counts.spans(connection, chosen, bucket, database.is_sqlite)
+        calls = counts.calls(connection, desk, chosen, bucket, database.is_sqlite)
+        waits = counts.median_waits(connection, desk, chosen, None, database.is_sqlite)
     total = Counter[str]()
     for span in spans:
-        total.update({name: span[name] or 0 for name in (*_COUNTED, "probability")})
+        total.update({name: span[name] or 0 for name in (*counts.COUNTED, "probability")})
     total["calls"] = calls.by_span.total()
     audits = error_rate(total["audited"], total["audited_wrong"], covered=total["guesses"])
     return Statistics(
@@ -242,58 +151,26 @@ def statistics(
         mean_probability=total["probability"] / total["probabilities"] if total["probabilities"] else None,
         shadow_guesses=total["shadow_guesses"],
         shadow=error_rate(total["shadowed"], total["shadowed_wrong"], covered=total["shadow_guesses"]),
-        regret=_estimate(total["calls"] * costs.question, total["guesses"] * costs.mistake, audits),
+        regret=estimate(total["calls"] * costs.question, total["guesses"] * costs.mistake, audits),
         regret_of_asking=total["received"] * costs.question,
         saved=None if prices is None else _saved(total, prices, audits),
-        median_wait_seconds=wait,
+        median_wait_seconds=waits.get(""),
         buckets=tuple(
             Bucket(read_bucket(span["start"]), span["received"], span["guesses"], calls.by_span[span["start"]])
             for span in spans
             if span["received"]
         ),
-        labels=calls.most(),
+        labels=_most(calls.by_label),
     )
 
 
-def _spans(connection: Connection, chosen: ColumnElement[bool], bucket: str, is_sqlite: bool) -> Sequence[RowMapping]:
-    """All counts of each span of time, in one pass over the queries."""
-    start = bucket_start(_q.received_at, bucket, is_sqlite).label("start")
-    counts = [func.count(case((condition, 1))).label(name) for name, condition in _COUNTED.items()]
-    probability = func.sum(case((_GUESSED, _PROBABILITY))).label("probability")
-    found = select(start, *counts, probability).select_from(_QUERIES).where(chosen).group_by(start).order_by(start)
-    return connection.execute(found).mappings().all()
+def _most(by_label: Counter[str]) -> tuple[LabelLoad, ...]:
+    """The labels with most calls."""
+    order = sorted(by_label.items(), key=lambda load: (-load[1], load[0]))
+    return tuple(LabelLoad(*load) for load in order[:_SHOWN])
 
 
-def _calls(connection: Connection, desk: int, chosen: ColumnElement[bool], bucket: str, is_sqlite: bool) -> _Calls:
-    """An answer that stands counts for the label as it is called now; one before it, for what it was called then."""
-    start = bucket_start(_q.received_at, bucket, is_sqlite).label("start")
-    then = _answer.payload["label"].as_string()
-    label = case((or_(_answer.id == _t.closed, _answer.id == _q.decided), _q.label), else_=then).label("answered")
-    counts = (func.count().label("calls"), func.count(case((_AFTER_FEEDBACK, 1))).label("feedback"))
-    counted = select(start, label, *counts).select_from(_CALLS).where(_t.desk == desk, chosen, _A_CALL)
-    found = _Calls()
-    for at, name, calls, feedback in connection.execute(counted.group_by(start, label)):
-        found.by_span[at] += calls
-        found.by_label[name] += calls
-        found.after_feedback += feedback
-    wrong = select(func.count()).select_from(_VERDICTS).where(_t.desk == desk, chosen, _FOUND_WRONG)
-    found.wrong = connection.execute(wrong).scalar_one()
-    return found
-
-
-def _median_wait(connection: Connection, desk: int, chosen: ColumnElement[bool], is_sqlite: bool) -> float | None:
-    """The middle one in the order of their lengths, or the mean of the middle two."""
-    answered = and_(_t.desk == desk, _ANSWERED, chosen, _t.closed_at.is_not(None))
-    count = connection.execute(select(func.count()).select_from(_TICKETS).where(answered)).scalar_one()
-    if not count:
-        return None
-    seconds = seconds_between(_t.opened_at, _t.closed_at, is_sqlite).label("seconds")
-    middle = select(seconds).select_from(_TICKETS).where(answered).order_by(seconds)
-    found = connection.execute(middle.offset((count - 1) // 2).limit(2 - count % 2)).scalars().all()
-    return sum(float(value) for value in found) / len(found)
-
-
-def _estimate(calls: float, all_wrong: float, rate: ErrorRate | None) -> Estimate | None:
+def estimate(calls: float, all_wrong: float, rate: ErrorRate | None) -> Estimate | None:
     """The cost of the calls plus that of the guesses at the error rate; None where that is unknown."""
     if all_wrong == 0.0:
         return Estimate(calls, calls, calls)
@@ -304,7 +181,7 @@ def _estimate(calls: float, all_wrong: float, rate: ErrorRate | None) -> Estimat
 
 def _saved(total: Mapping[str, float], prices: Prices, rate: ErrorRate | None) -> Estimate | None:
     """What asking about every query would have cost, less what was spent."""
-    spent = _estimate(total["calls"] * prices.call, total["guesses"] * prices.mistake, rate)
+    spent = estimate(total["calls"] * prices.call, total["guesses"] * prices.mistake, rate)
     if spent is None:
         return None
     asking = total["received"] * prices.call
