@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from askless.cli.ledger import app as ledger_app
 from askless.cli.main import app
 from askless.desk.live import tickets
 from askless.desk.live.desks import Desks
+from askless.desk.live.feedback import feedback
 from askless.desk.live.settings import LiveSettings
 from askless.desk.live.types import LabelRow, Mode, NewQuery, QueryStatus, WhenAble
 from askless.errors import AsklessError, InvalidInput, Refused, Unknown, UnknownDesk
@@ -102,6 +104,11 @@ def test_a_setting_changes_and_the_others_stay() -> None:
     desk("create", "shop", "--audit-rate", "0.1")
     desk("set", "shop", "--policy", "ghc:0.7", "--lease-seconds", "60", "--retention-days", "90", "--erase-examples")
     found = settings()
+    assert found.share_examples is False
+    assert "examples hidden from clients" in desk("show", "shop")
+    desk("set", "shop", "--share-examples")
+    assert settings() == replace(found, share_examples=True)
+    assert "examples shown to clients" in desk("show", "shop")
     assert (found.policy, found.audit_rate, found.lease_seconds) == ("ghc:0.7", 0.1, 60)
     assert (found.retention_days, found.retain_examples) == (90, False)
     desk("set", "shop", "--retention-days", "0")
@@ -206,6 +213,9 @@ def test_a_bad_row_leaves_all_as_it_was(shop: Path) -> None:
     with pytest.raises(InvalidInput, match="2"):
         invoked("import", "shop", "bad.csv")
     assert "known before 3" in desk("show", "shop")
+    said = desk("import", "shop", "bad.csv", "--skip-blank")
+    assert "Gave 1 example to the desk shop. Left out 1 row with a blank text or label." in said
+    assert "known before 4" in desk("show", "shop")
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
@@ -286,6 +296,19 @@ def test_the_error_rate_of_shadow_mode_is_shown(shadowed: Path) -> None:
     assert "wrong guesses, in shadow mode 1 of 3: 33.3% (95 %: 0.8% to 90.6%)" in shown
     assert "received 4" in shown
     assert "answered by experts 3" in shown
+
+
+def test_what_came_of_feedback_is_shown(shop: Path) -> None:
+    assert "feedback" not in desk("show", "shop")
+    with opened() as desks:
+        queries = [NewQuery(f"f{k}", EXAMPLES[0][0]) for k in range(3)]
+        assert {outcome.status for outcome in desks.submit("shop", queries, "me").result()} == {QueryStatus.GUESSED}
+        for key, label in (("f0", EXAMPLES[0][1]), ("f1", "another label")):
+            complaint = desks.run("shop", partial(feedback, key=key, right=None, who="me")).result()
+            assert complaint.ticket is not None
+            answer = partial(tickets.answer, ticket=complaint.ticket, label=label, who="anna")
+            desks.run("shop", answer).result()
+    assert "answered after feedback 2, 1 of them wrong guesses" in desk("show", "shop")
 
 
 def test_statistics_with_prices_and_a_plot(shadowed: Path) -> None:

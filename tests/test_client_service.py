@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import json
 import threading
 import time
+from dataclasses import asdict
+from datetime import UTC, datetime
 
 import pytest
 
@@ -22,6 +25,7 @@ from askless.client import (
     verify_signature,
 )
 from askless.ledger.database import Database
+from askless.service.insight_results import ConflictsOut, StatisticsOut
 from dropping import dropping
 from receiver import receiving
 from serving import serving
@@ -113,7 +117,8 @@ def test_a_query_is_asked_answered_and_then_guessed(client, expert):
     assert expert.next_ticket() is None
     guess = client.ask(PAY)
     assert (guess.status, guess.label, guess.answer) == ("guessed", "invoice", "In your account, under Bills.")
-    assert [evidence.id for evidence in guess.evidence] == ["q-1"]
+    assert [(evidence.id, evidence.text, evidence.label) for evidence in guess.evidence] == [(None, None, "invoice")]
+    assert [(evidence.id, evidence.text) for evidence in expert.query(guess.id).evidence] == [("q-1", PAY)]
     assert client.query("q-1").status == "answered"
     with pytest.raises(NotFound, match="nothing"):
         client.query("nothing")
@@ -218,8 +223,8 @@ def test_desks_settings_statistics_and_export(client, expert, admin):
     assert admin.resume().settings["paused"] is False
     expert.answer(client.ask(PAY, "s").ticket, "invoice")
     found = expert.statistics(call_price=2.0, mistake_price=11.0, bucket="hour")
-    assert (found["calls"], found["guesses"]) == (1, 0)
-    assert expert.conflicts()["items"] == []
+    assert (found.calls, found.guesses, found.saved.value) == (1, 0, 0.0)
+    assert expert.conflicts().items == ()
     rows = list(csv.DictReader(io.StringIO(admin.export("csv").decode())))
     assert [row["id"] for row in rows] == ["s"]
     admin.erase("s")
@@ -228,6 +233,46 @@ def test_desks_settings_statistics_and_export(client, expert, admin):
     assert other.settings["costs"]["call"] == -2.0
     admin.at(other.name).delete_desk()
     assert other.name not in [desk.name for desk in admin.desks()]
+
+
+def plain(value):
+    """As JSON holds it, times as texts: for comparison."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def test_statistics_say_what_the_service_says(client, expert, admin, served):
+    admin.configure(audit_rate=1.0)
+    expert.give_examples([{"text": PAY, "label": "invoice"}, {"text": LOGIN, "label": "password"}])
+    for id, label in (("right", "invoice"), ("wrong", "password")):
+        client.ask(PAY, id)
+        expert.answer(expert.next_ticket().id, label)
+    prices = {"call_price": 4.0, "mistake_price": 40.0}
+    found = expert.statistics(**prices, since=datetime(2026, 1, 1, tzinfo=UTC), bucket="hour")
+    assert (found.audits.audited, found.audits.wrong, found.audits.rate) == (2, 1, 0.5)
+    assert found.audits.low < 0.5 < found.audits.high
+    assert found.saved.low < found.saved.high
+    assert [(bucket.guesses, bucket.start.minute) for bucket in found.buckets] == [(2, 0)]
+    assert {load.label: load.calls for load in found.labels} == {"invoice": 1, "password": 1}
+    params = {**prices, "since": "2026-01-01T00:00:00Z", "bucket": "hour"}
+    sent = served.expert.get(f"/api/v1/desks/{admin.show().name}/statistics", params=params).json()
+    assert plain(asdict(found)) == plain(StatisticsOut.model_validate(sent).model_dump())
+
+
+def test_conflicts_are_told_with_the_examples_behind_them(client, expert, admin, served):
+    expert.give_examples([{"id": "a", "text": PAY, "label": "invoice"}, {"id": "b", "text": PAY, "label": "refund"}])
+    asked = client.ask(PAY, "between")
+    found = expert.conflicts()
+    (contested,) = found.items
+    assert (contested.id, contested.text, contested.ticket) == ("between", PAY, asked.ticket)
+    assert set(contested.labels) == {"invoice", "refund"}
+    assert {side.label: [e.id for e in side.examples] for side in contested.sides} == {
+        "invoice": ["a"],
+        "refund": ["b"],
+    }
+    assert all(side.inside for side in contested.sides)
+    assert [{e.id for e in group} for group in found.contradictions] == [{"a", "b"}]
+    sent = served.expert.get(f"/api/v1/desks/{admin.show().name}/conflicts").json()
+    assert plain(asdict(found)) == plain(ConflictsOut.model_validate(sent).model_dump())
 
 
 def test_another_embedder_in_the_background(expert, admin):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sqlalchemy import event, func, select
 
+from askless.desk.live import erase as erasing
 from askless.desk.live import feedback, read
 from askless.desk.live.configure import configure
 from askless.desk.live.desks import Desks
@@ -179,10 +180,29 @@ def test_what_is_old_is_erased_and_examples_as_the_desk_is_set(desks: Desks, dat
     assert retention(desks, NAME, now + timedelta(days=31)) == Erased(30 - len(taught))
     assert [text for text in TEXTS[:30] if query_row(database, text).text is not None] == taught
     desks.run(NAME, lambda desk: configure(desk, {"retain_examples": False}, ADMIN)).result()
-    assert retention(desks, NAME, now + timedelta(days=31), at_most=5) == Erased(5)
-    assert retention(desks, NAME, now + timedelta(days=31)) == Erased(len(taught) - 5)
+    assert retention(desks, NAME, now + timedelta(days=31), portion=2) == Erased(len(taught))
+    assert len(taught) > 4, "in more than two portions"
+    assert [text for text in TEXTS[:30] if query_row(database, text).text is not None] == []
     assert {label for label, _ in decisions(desks, PROBES)} == {None}
     assert verify(database, NAME).sound
+
+
+def test_what_is_old_goes_in_portions_which_another_setting_stops(
+    desks: Desks, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(desks, TEXTS[:30])
+    desks.run(NAME, lambda desk: configure(desk, {"retention_days": 30}, ADMIN)).result()
+    left = []
+
+    def scrubbed(database: Database) -> None:
+        """After each portion; after the second the setting is taken back."""
+        left.append([text for text in TEXTS[:30] if query_row(database, text).text is not None])
+        if len(left) == 2:
+            desks.run(NAME, lambda desk: configure(desk, {"retention_days": None}, ADMIN)).result()
+
+    monkeypatch.setattr(erasing, "scrub", scrubbed)
+    assert retention(desks, NAME, datetime.now(UTC) + timedelta(days=31), portion=7) == Erased(14)
+    assert left == [TEXTS[7:30], TEXTS[14:30]], "the oldest first"
 
 
 def test_an_erased_query_waits_for_nothing(desks: Desks, database: Database) -> None:

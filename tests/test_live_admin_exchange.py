@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -217,11 +218,31 @@ def test_the_answer_texts_go_over_http_too(database: Database) -> None:
         desk = served.make_desk("shop")
         for added, answers in ((1, 1), (0, 0)):
             sent = served.admin.post(f"{desk}/import", files={"file": ("x.csv", rows, "text/csv")})
-            found = {"added": added, "same": 1 - added, "answers": answers, "answers_kept": 0, "left_out": 1}
+            found = {
+                "added": added,
+                "same": 1 - added,
+                "answers": answers,
+                "answers_kept": 0,
+                "left_out": 1,
+                "blank": 0,
+            }
             assert (sent.status_code, sent.json()) == (201, found)
         file = served.admin.get(f"{desk}/export", params={"format": "csv"}).text
         (row,) = csv.DictReader(io.StringIO(file))
         assert (row["label"], row["answer"]) == ("track", "Soon.")
+
+
+def test_blank_rows_are_left_out_over_http_where_that_is_asked_for(database: Database) -> None:
+    rows = b"text,label\nmy parcel is late,track\n \xc2\xa0,track\nblock my card, \n,\n"
+    with serving(database) as served:
+        desk = served.make_desk("shop")
+        send = partial(served.admin.post, f"{desk}/import", files={"file": ("x.csv", rows, "text/csv")})
+        refused = send()
+        assert (refused.status_code, "Row 2" in refused.json()["detail"]) == (422, True)
+        assert served.expert.get(f"{desk}/examples").json()["items"] == []
+        taken = send(params={"skip_blank": True}).json()
+        assert (taken["added"], taken["blank"], taken["left_out"]) == (1, 3, 0)
+        assert [row["text"] for row in served.expert.get(f"{desk}/examples").json()["items"]] == ["my parcel is late"]
 
 
 def count(desks: Desks) -> int:

@@ -21,7 +21,7 @@ from askless.types import Ask, Costs, Guess, NoExamples, Suggestion
 
 def test_settings_come_back_from_json_as_they_were() -> None:
     settings = LiveSettings(
-        "ghc:0.9", "minilm", Costs(-2, 1, -5), 0.1, Mode.SHADOW, True, WhenAble.OFFER, 60, 30, False
+        "ghc:0.9", "minilm", Costs(-2, 1, -5), 0.1, Mode.SHADOW, True, WhenAble.OFFER, 60, 30, False, True
     )
     assert LiveSettings.read(json.loads(json.dumps(settings.written()))) == settings
 
@@ -42,6 +42,7 @@ def test_settings_come_back_from_json_as_they_were() -> None:
         {"lease_seconds": 0},
         {"lease_seconds": 2.5},
         {"retention_days": -1},
+        {"share_examples": "yes"},
         {"colour": "red"},
     ],
 )

@@ -54,7 +54,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"{config.max_body // MEBIBYTE} MiB; {config.max_bulk_body // MEBIBYTE} MiB",
         f"| `?wait=` | {LONGEST_WAIT:g} seconds;",
         f"| {config.rate:g} a second",
-        f"| {config.max_streams:,} |",
+        f"| {config.max_streams:,}; of one key {config.max_streams // 4} |",
         f"good for {config.session_seconds // 3600} hours",
         f"has {FIRST_FIT} answers",
     ):
@@ -65,6 +65,8 @@ def test_the_times_and_the_columns_are_those_of_the_code() -> None:
     units = {"s": 1, "min": 60, "h": 3600}
     told = PAGE.partition("sent again after ")[2].partition(", each")[0].replace(" and", ",").split(",")
     assert [int(count) * units[unit] for count, unit in (one.split() for one in told)] == [*CourierSettings().delays]
+    listed = f"stay listed for {CourierSettings().keep.days} days, dead ones for {CourierSettings().keep_dead.days};"
+    assert listed in PAGE
     columns = PAGE.partition("write a row for each query:")[2].partition(".\n")[0]
     assert re.findall(r"`(\w+)`", columns) == [*COLUMNS]
 

@@ -166,6 +166,31 @@ def test_streams_of_callers_that_have_gone_are_let_go_and_too_many_are_refused(t
             assert served.client.get(f"{DESK}/queries/x", params={"wait": 0.1}).status_code == 200
 
 
+def test_one_key_s_waits_leave_places_for_the_others(tmp_path: Any) -> None:
+    with Database(tmp_path / "askless.db") as database:
+        database.prepare()
+        with serving(database, max_streams=4) as served:
+            served.make_desk("support", policy="ghc:0.8")
+            ticket, wakes = ask(served, "x"), served.app.state.service.wakes
+            found: list[int] = []
+
+            def wait() -> None:
+                found.append(served.client.get(f"{DESK}/queries/x", params={"wait": WAIT}).status_code)
+
+            waiting = later(0.0, wait)
+            end = time.monotonic() + WAIT
+            while not wakes.count and time.monotonic() < end:
+                time.sleep(0.01)
+            second = served.client.get(f"{DESK}/queries/x", params={"wait": WAIT})
+            assert (second.status_code, "'client'" in second.json()["detail"]) == (429, True)
+            assert served.client.get(f"{DESK}/queries/x/events").status_code == 429, "waits and streams count together"
+            other = served.expert.get(f"{DESK}/queries/x", params={"wait": 0.1})
+            assert other.status_code == 200
+            served.expert.post(f"{DESK}/tickets/{ticket}/answer", json={"label": "a"})
+            waiting.join()
+            assert (found, wakes.count) == ([200], 0)
+
+
 def test_a_caller_that_hangs_up_loses_nothing(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """All hang up while the desk is held, after their queries were handed to it."""
     where, desks = urlsplit(served.url), served.app.state.service.desks

@@ -23,10 +23,10 @@ QUICK = CourierSettings(delays=(0.05, 0.1, 0.1), timeout=1.0, poll=0.05, pace=0.
 PATIENCE = 20.0  # seconds for what takes much less
 
 
-def outcome(connection, desk, key):
+def outcome(connection, due):
     """What the API would say of the query."""
-    found = connection.execute(select(schema.queries.c.text).where(schema.queries.c.key == key)).scalar()
-    return {"id": key, "status": "asked", "text": found}
+    found = connection.execute(select(schema.queries.c.text).where(schema.queries.c.key == due.key)).scalar()
+    return {"id": due.key, "status": "asked", "text": found}
 
 
 class Desk:
@@ -300,8 +300,8 @@ def test_what_was_erased_meanwhile_is_not_sent(desk, receiver):
 
 
 def test_one_whose_query_is_gone_is_dead_at_once(desk, receiver):
-    def gone(connection, desk, key):
-        raise UnknownQuery(f"No query has the id {key!r}.")
+    def gone(connection, due):
+        raise UnknownQuery(f"No query has the id {due.key!r}.")
 
     hook, _ = desk.hook(receiver.url)
     (delivery,) = desk.tell(hook)
@@ -313,10 +313,10 @@ def test_one_whose_query_is_gone_is_dead_at_once(desk, receiver):
 def test_one_that_cannot_be_written_holds_up_no_other(desk, receiver):
     calls = iter(range(1000))
 
-    def broken_once(connection, desk, key):
+    def broken_once(connection, due):
         if next(calls) == 0:
             raise RuntimeError("a mistake of the service")
-        return outcome(connection, desk, key)
+        return outcome(connection, due)
 
     hook, _ = desk.hook(receiver.url)
     made = desk.tell(hook, 3)
@@ -369,17 +369,29 @@ def test_a_commit_wakes_the_courier(desk, receiver):
     assert callbacks == []  # it has unsubscribed
 
 
-def test_sent_ones_are_swept_away_after_a_week_and_dead_ones_stay(desk, receiver):
+def test_sent_ones_are_swept_away_after_a_week_and_dead_ones_after_a_month(desk, receiver):
+    receiver.always = status(500)
     hook, _ = desk.hook(receiver.url)
-    old, new, dead = desk.tell(hook, 3)
+    late, *told = desk.tell(hook, 5)
+    sent, swept, dead, gone = told
+    assert send_until(desk, lambda: len(desk.deliveries(status="dead")) == 5), "they die as all others do"
     with desk.database.write() as connection:
         d = schema.deliveries
-        for one, days in ((old, 8), (new, 6)):
-            at = datetime.now(UTC) - timedelta(days=days)
-            connection.execute(update(d).where(d.c.id == one).values(status="sent", sent_at=at))
-        connection.execute(update(d).where(d.c.id == dead).values(status="dead"))
-    assert send_until(desk, lambda: len(desk.deliveries()) == 2)
-    assert {row.id for row in desk.deliveries()} == {new, dead}
+
+        def aged(one, days, **values):
+            by = timedelta(days=days)
+            row = connection.execute(select(d).where(d.c.id == one)).one()
+            times = {"next_at": row.next_at - by, "created_at": row.created_at - by}
+            connection.execute(update(d).where(d.c.id == one).values(**times, **values))
+
+        for one, days in ((sent, 6), (swept, 8)):
+            aged(one, days, status="sent", sent_at=datetime.now(UTC) - timedelta(days=days))
+        aged(dead, 29)
+        aged(gone, 31)
+        aged(late, 31, status="pending")  # one that waits is never swept away, however old it is
+    receiver.always = status(200)
+    assert send_until(desk, lambda: len(desk.deliveries()) == 3 and desk.the(late).status == "sent")
+    assert {row.id: row.status for row in desk.deliveries()} == {late: "sent", sent: "sent", dead: "dead"}
 
 
 def test_a_deleted_webhook_takes_its_deliveries_along(desk, receiver):

@@ -169,6 +169,7 @@ def test_a_webhook_that_hangs_disturbs_neither_the_api_nor_the_others(served, de
 
 def test_an_erased_text_is_not_sent(served, desk, receiver):
     needle = "my name is Rumpelstilzchen"
+    served.admin.patch(desk, json={"share_examples": True})
     receiver.acts = [status(500), status(500)]
     hook(served, desk, receiver.url, kinds=["query.answered"])
     first, second = (ask(served, desk, needle, id) for id in ("q", "r"))

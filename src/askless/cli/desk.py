@@ -37,6 +37,12 @@ _RetainExamples = Annotated[
     bool | None,
     typer.Option("--retain-examples/--erase-examples", help="Whether --retention-days spares what experts labelled."),
 ]
+_ShareExamples = Annotated[
+    bool | None,
+    typer.Option(
+        "--share-examples/--hide-examples", help="Whether clients' keys see the texts of the examples behind a guess."
+    ),
+]
 
 
 @app.command(
@@ -54,6 +60,7 @@ def create(
     lease_seconds: _Lease = None,
     retention_days: _Retention = None,
     retain_examples: _RetainExamples = None,
+    share_examples: _ShareExamples = None,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
     """Make a desk: a stream of questions with labels, a policy and an embedder of its own."""
@@ -63,7 +70,8 @@ def create(
     from askless.desk.live.settings import LiveSettings
 
     allow_own_modules()
-    wanted = _wanted(policy, costs, audit_rate, mode, when_able, lease_seconds, retention_days, retain_examples)
+    flags = {"retain_examples": retain_examples, "share_examples": share_examples}
+    wanted = _wanted(policy, costs, audit_rate, mode, when_able, lease_seconds, retention_days, **flags)
     settings = LiveSettings(embedder=embedder).changed(**wanted)
     with opened_desks(database, create=True) as desks:
         desks.create(name, settings, user())
@@ -111,6 +119,7 @@ def change(
     lease_seconds: _Lease = None,
     retention_days: _Retention = None,
     retain_examples: _RetainExamples = None,
+    share_examples: _ShareExamples = None,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
     """Change a desk's settings; no example is lost. Another embedder: `askless desk reembed`."""
@@ -119,7 +128,8 @@ def change(
     from askless.desk.live.configure import configure
     from askless.errors import InvalidInput
 
-    wanted = _wanted(policy, costs, audit_rate, mode, when_able, lease_seconds, retention_days, retain_examples)
+    flags = {"retain_examples": retain_examples, "share_examples": share_examples}
+    wanted = _wanted(policy, costs, audit_rate, mode, when_able, lease_seconds, retention_days, **flags)
     if not wanted:
         raise InvalidInput("Nothing to set. Name a setting, such as --audit-rate 0.05; --help lists them.")
     allow_own_modules()
@@ -173,7 +183,7 @@ def _wanted(
     when_able: str | None,
     lease_seconds: int | None,
     retention_days: int | None,
-    retain_examples: bool | None,
+    **flags: bool | None,
 ) -> dict[str, Any]:
     """The settings that were named, as `LiveSettings.changed` takes them."""
     named: dict[str, Any] = {
@@ -183,7 +193,7 @@ def _wanted(
         "mode": mode,
         "when_able": when_able,
         "lease_seconds": lease_seconds,
-        "retain_examples": retain_examples,
+        **flags,
     }
     wanted = {name: value for name, value in named.items() if value is not None}
     if retention_days is not None:

@@ -33,6 +33,9 @@ def import_examples(
         str | None,
         typer.Option(help="The column of the labels' answer texts.", show_default="answer, where there is one"),
     ] = None,
+    skip_blank: Annotated[
+        bool, typer.Option("--skip-blank", help="Leave out rows with a blank text or label, which are refused else.")
+    ] = False,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
     """Give a desk examples known before.
@@ -44,6 +47,7 @@ def import_examples(
     from askless.cli.label_open import user
     from askless.cli.label_screen import counted
     from askless.cli.progress import bar, working
+    from askless.desk.live.blanks import without_blanks
     from askless.desk.live.exchange import read_examples
     from askless.desk.live.give import give
 
@@ -51,13 +55,16 @@ def import_examples(
         desks.row(desk)
         with working(f"reading {file}"):
             found = read_examples(file, text=text, label=label, id=id, answer=answer)
-        with bar("learning", len(found.examples)) as show:
-            given = give(desks, desk, found.examples, user(), progress=show)
+        examples = without_blanks(found.examples) if skip_blank else found.examples
+        with bar("learning", len(examples)) as show:
+            given = give(desks, desk, examples, user(), progress=show)
     before = f"; it had {given.same:,} already" if given.same else ""
     typer.echo(f"Gave {counted(given.added, 'example')} to the desk {desk}{before}.")
     if found.left_out:
         rows = counted(found.left_out, "row")
         typer.echo(f"Left out {rows} without an example: guesses, open questions, what was forgotten or erased.")
+    if blank := len(found.examples) - len(examples):
+        typer.echo(f"Left out {counted(blank, 'row')} with a blank text or label.")
     if given.answers:
         typer.echo(f"{counted(given.answers, 'label')} got an answer text from the file.")
     if given.answers_kept:

@@ -59,6 +59,7 @@ def print_desk(
             ("when able", f"{settings.when_able} a waiting ticket"),
             ("lease", f"{settings.lease_seconds} s"),
             ("queries", retention),
+            ("examples", "shown to clients" if settings.share_examples else "hidden from clients"),
         ],
     )
     console.print()
@@ -95,6 +96,9 @@ def _counts(figures: Statistics) -> list[tuple[str, str]]:
     ]
     if figures.shadow_guesses:
         facts.append(("wrong guesses, in shadow mode", _rate(figures.shadow, "none answered yet")))
+    if figures.feedback_answered:
+        said = f"{figures.feedback_answered:,}, {figures.feedback_wrong:,} of them wrong guesses"
+        facts.append(("answered after feedback", said))
     if figures.mean_probability is not None:
         facts.append(("how sure the guesses were", f"{figures.mean_probability:.1%} on average"))
     if figures.median_wait_seconds is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from askless.client.asking import LARGEST_BATCH, Steps, new_id, nothing
 from askless.client.call import Call, json_of, path
+from askless.client.insights import Conflicts, Statistics
 from askless.client.results import Example, Label, Page, all_of, one, page_of
 
 _label = one(Label)
@@ -82,9 +82,9 @@ def forget(desk: str, id: str) -> Call[None]:
     return Call("DELETE", path("desks", desk, "examples", id), nothing, harmless=True)
 
 
-def conflicts(desk: str) -> Call[dict[str, Any]]:
-    """Queries that lie in two hulls at once, and the examples that cause it."""
-    return Call("GET", path("desks", desk, "conflicts"), json_of, harmless=True)
+def conflicts(desk: str) -> Call[Conflicts]:
+    """Queries that lie in two hulls at once, the examples that cause it, and equal examples that disagree."""
+    return Call("GET", path("desks", desk, "conflicts"), one(Conflicts), harmless=True)
 
 
 def statistics(
@@ -95,7 +95,7 @@ def statistics(
     since: datetime | None = None,
     until: datetime | None = None,
     bucket: str | None = None,
-) -> Call[dict[str, Any]]:
+) -> Call[Statistics]:
     """Calls, guesses, the share automated, the audited error rate with its interval, the money saved.
 
     `bucket` is hour, day, week or month: the steps in which the share is told over time.
@@ -107,4 +107,4 @@ def statistics(
         "until": until and until.isoformat(),
         "bucket": bucket,
     }
-    return Call("GET", path("desks", desk, "statistics"), json_of, params=params, harmless=True)
+    return Call("GET", path("desks", desk, "statistics"), one(Statistics), params=params, harmless=True)

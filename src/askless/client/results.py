@@ -40,16 +40,19 @@ def many(kind: type[T]) -> Callable[[Any], tuple[T, ...]]:
     return lambda rows: tuple(read(kind, row) for row in rows)
 
 
-_WHEN = {"read": datetime.fromisoformat}
+WHEN = {"read": datetime.fromisoformat}
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """An example that a guess rests on, with its part in it; `text` is None once it was erased."""
+    """An example that a guess rests on, with its part in it.
 
-    id: str
+    `id` and `text` are None for a client's key, unless the desk shares its examples; `text` also once it was erased.
+    """
+
     label: str
     weight: float
+    id: str | None = None
     text: str | None = None
 
 
@@ -60,7 +63,7 @@ class Outcome:
     id: str
     status: str  # guessed, asked, answered, given
     event: int  # grows with each change
-    received_at: datetime = field(metadata=_WHEN)
+    received_at: datetime = field(metadata=WHEN)
     label: str | None = None
     answer: str | None = None
     probability: float | None = None
@@ -95,7 +98,7 @@ class Ticket:
     query: str  # the id of the query
     status: str  # open, answered, withdrawn
     priority: float
-    opened_at: datetime = field(metadata=_WHEN)
+    opened_at: datetime = field(metadata=WHEN)
     text: str | None = None
     why: str | None = None
     reason: str | None = None
@@ -105,7 +108,7 @@ class Ticket:
     probability: float | None = None
     suggested: str | None = None
     lease_by: str | None = None
-    lease_until: datetime | None = field(default=None, metadata=_WHEN)
+    lease_until: datetime | None = field(default=None, metadata=WHEN)
     label: str | None = None
     closed_by: str | None = None
 
@@ -126,7 +129,7 @@ class Label:
     name: str
     examples: int
     answer: str | None = None
-    created_at: datetime | None = field(default=None, metadata=_WHEN)
+    created_at: datetime | None = field(default=None, metadata=WHEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ class Example:
     id: str
     label: str
     status: str
-    received_at: datetime = field(metadata=_WHEN)
+    received_at: datetime = field(metadata=WHEN)
     text: str | None = None
 
 
@@ -196,9 +199,9 @@ class Delivery:
     query: str
     status: str  # pending, sent, dead
     attempts: int
-    created_at: datetime = field(metadata=_WHEN)
-    next_at: datetime | None = field(default=None, metadata=_WHEN)
-    sent_at: datetime | None = field(default=None, metadata=_WHEN)
+    created_at: datetime = field(metadata=WHEN)
+    next_at: datetime | None = field(default=None, metadata=WHEN)
+    sent_at: datetime | None = field(default=None, metadata=WHEN)
     last_error: str | None = None
 
 
@@ -209,9 +212,9 @@ class Key:
     id: int
     name: str
     role: str  # client, expert, admin
-    created_at: datetime = field(metadata=_WHEN)
+    created_at: datetime = field(metadata=WHEN)
     desk: str | None = None
-    revoked_at: datetime | None = field(default=None, metadata=_WHEN)
+    revoked_at: datetime | None = field(default=None, metadata=WHEN)
     secret: str | None = None
 
 

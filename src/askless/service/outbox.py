@@ -2,6 +2,7 @@
 
 A delivery is written in the transaction of its event, so none is lost and none told that did not happen. It is
 "pending" until the receiver has accepted it ("sent"), or has refused it too often ("dead", until it is sent again).
+Either is deleted after a while.
 """
 
 from __future__ import annotations
@@ -203,10 +204,11 @@ def let_go(connection: Connection, due: Iterable[Due], now: datetime) -> None:
     connection.execute(update(_deliveries).where(d.id.in_(ids), d.status == PENDING).values(next_at=now))
 
 
-def sweep(connection: Connection, before: datetime) -> int:
-    """Delete what was sent before that time; how many."""
+def sweep(connection: Connection, *, sent_before: datetime, dead_before: datetime) -> None:
+    """Delete what was sent before one time, and what was given up before another."""
     d = _deliveries.c
-    return connection.execute(delete(_deliveries).where(d.status == SENT, d.sent_at < before)).rowcount
+    connection.execute(delete(_deliveries).where(d.status == SENT, d.sent_at < sent_before))
+    connection.execute(delete(_deliveries).where(d.status == DEAD, d.next_at < dead_before))  # its last lease's end
 
 
 def _is_due(now: datetime) -> tuple[Any, Any]:

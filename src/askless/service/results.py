@@ -16,9 +16,12 @@ from askless.service.schemas import Status, TicketStatusName
 
 
 class EvidenceOut(BaseModel):
-    """An example that a guess rests on."""
+    """An example that a guess rests on.
 
-    id: str
+    Unless the desk shares its examples, `id` and `text` are null for a caller with a client's key.
+    """
+
+    id: str | None
     text: str | None
     label: str
     weight: float
@@ -145,6 +148,7 @@ class SettingsOut(BaseModel):
     lease_seconds: int
     retention_days: int | None
     retain_examples: bool
+    share_examples: bool
 
 
 class DeskOut(BaseModel):
@@ -243,93 +247,3 @@ class JobsOut(BaseModel):
     """The jobs of a desk, the newest first."""
 
     items: list[JobOut]
-
-
-class RateOut(BaseModel):
-    """An error rate that was measured, and where it lies with a probability of 95 per cent."""
-
-    audited: int
-    wrong: int
-    rate: float
-    low: float
-    high: float
-    covered: int
-    others: int
-
-
-class EstimateOut(BaseModel):
-    """A figure that rests on the measured error rate, and its bounds."""
-
-    value: float
-    low: float
-    high: float
-
-
-class BucketOut(BaseModel):
-    """One span of time."""
-
-    start: datetime
-    received: int
-    guesses: int
-    calls: int
-    automated: float
-
-
-class LabelLoadOut(BaseModel):
-    """How often an expert was asked about a label."""
-
-    label: str
-    calls: int
-
-
-class StatisticsOut(BaseModel):
-    """What a desk did with the queries of a window."""
-
-    since: datetime | None
-    until: datetime | None
-    received: int
-    guesses: int
-    calls: int
-    automated: float | None
-    waiting: int
-    withdrawn: int
-    given: int
-    feedback_answered: int
-    feedback_wrong: int
-    audits: RateOut | None
-    mean_probability: float | None
-    shadow_guesses: int
-    shadow: RateOut | None
-    regret: EstimateOut | None
-    regret_of_asking: float
-    saved: EstimateOut | None
-    median_wait_seconds: float | None
-    buckets: list[BucketOut]
-    labels: list[LabelLoadOut]
-
-
-class SideOut(BaseModel):
-    """One label's part in a conflict."""
-
-    label: str
-    distance: float
-    inside: bool
-    examples: list[EvidenceOut]
-
-
-class ConflictOut(BaseModel):
-    """A query that waits because it lies in the hulls of several labels, and the examples that cause it."""
-
-    id: str
-    text: str | None
-    labels: list[str]
-    ticket: int | None
-    received_at: datetime
-    sides: list[SideOut]
-
-
-class ConflictsOut(BaseModel):
-    """Queries in two hulls, and equal examples with different labels."""
-
-    items: list[ConflictOut]
-    contradictions: list[list[EvidenceOut]]

@@ -154,6 +154,10 @@ class SettingsBody(Body):
     lease_seconds: Whole | None = Field(default=None, ge=1, le=7 * 24 * 3600)
     retention_days: Whole | None = Field(default=None, ge=1, le=36_500, description="null: queries are kept for ever.")
     retain_examples: bool | None = None
+    share_examples: bool | None = Field(
+        default=None,
+        description="Whether callers with a client's key see the texts and ids of the examples behind a guess.",
+    )
 
 
 class NewDeskBody(SettingsBody):

@@ -18,15 +18,18 @@ def moment(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat()
 
 
-def outcome_shown(outcome: Outcome) -> dict[str, Any]:
-    """What stands about a query. The service's own number of it stays inside."""
+def outcome_shown(outcome: Outcome, *, examples: bool) -> dict[str, Any]:
+    """What stands about a query. The service's own number of it stays inside.
+
+    Without `examples` nothing is shown that says which examples are behind a guess.
+    """
     return {
         "id": outcome.key,
         "status": outcome.status.value,
         "label": outcome.label,
         "answer": outcome.answer,
         "probability": outcome.probability,
-        "evidence": evidence_shown(outcome.evidence),
+        "evidence": evidence_shown(outcome.evidence, examples=examples),
         "ticket": outcome.ticket,
         "reason": outcome.reason,
         "received_at": moment(outcome.received_at),
@@ -37,17 +40,19 @@ def outcome_shown(outcome: Outcome) -> dict[str, Any]:
 
 
 def query_shown(row: QueryRow) -> dict[str, Any]:
-    """One line of a list of queries."""
+    """One line of a list of queries, for an expert."""
     return {
-        **outcome_shown(row.outcome),
+        **outcome_shown(row.outcome, examples=True),
         "text": row.text,
         "asker": row.asker,
         "example": row.example,
     }
 
 
-def evidence_shown(evidence: tuple[Evidence, ...]) -> list[dict[str, Any]]:
-    """Examples with their parts in a decision."""
+def evidence_shown(evidence: tuple[Evidence, ...], *, examples: bool = True) -> list[dict[str, Any]]:
+    """Examples with their parts in a decision; without `examples` the parts alone."""
+    if not examples:
+        return [{"id": None, "text": None, "label": e.label, "weight": e.weight} for e in evidence]
     return [{"id": e.key, "text": e.text, "label": e.label, "weight": e.weight} for e in evidence]
 
 
@@ -84,8 +89,8 @@ def ticket_shown(ticket: Ticket) -> dict[str, Any]:
 
 
 def answered_shown(answered: Answered) -> dict[str, Any]:
-    """What an expert's answer did."""
-    return {"outcome": outcome_shown(answered.outcome), "settled": list(answered.settled)}
+    """What an expert's answer did, for the expert."""
+    return {"outcome": outcome_shown(answered.outcome, examples=True), "settled": list(answered.settled)}
 
 
 def label_shown(label: LabelRow) -> dict[str, Any]:

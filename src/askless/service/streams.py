@@ -47,7 +47,7 @@ class Place:
     """One of the places of those who wait; `changed` is set after each change at the desk."""
 
     desk: int
-    who: str | None
+    who: str
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -88,25 +88,24 @@ class Wakes:
         return self._closing
 
     @contextmanager
-    def waiter(self, desk: int, who: str | None = None) -> Iterator[asyncio.Event]:
-        """An event that is set after each change at the desk. Too many at a time are refused."""
+    def waiter(self, desk: int, who: str) -> Iterator[asyncio.Event]:
+        """An event that is set after each change at the desk, in a place of the key of that name."""
         place = self.take(desk, who)
         try:
             yield place.changed
         finally:
             self.release(place)
 
-    def take(self, desk: int, who: str | None = None) -> Place:
+    def take(self, desk: int, who: str) -> Place:
         """A place for a caller, of the key of that name, until it is released. Too many at a time are refused."""
         if self.count >= self._most:
             raise _too_many(f"{self._most} callers wait already, the most at a time.")
-        if who is not None and self._each[who] >= self._most_each:
+        if self._each[who] >= self._most_each:
             raise _too_many(f"{self._most_each} callers wait with the key {who!r} already, the most for one key.")
         place = Place(desk, who)
         self.count += 1
         self._waiting[desk].add(place)
-        if who is not None:
-            self._each[who] += 1
+        self._each[who] += 1
         return place
 
     def release(self, place: Place) -> None:
@@ -117,10 +116,9 @@ class Wakes:
         self._waiting[place.desk].discard(place)
         if not self._waiting[place.desk]:
             del self._waiting[place.desk]
-        if place.who is not None:
-            self._each[place.who] -= 1
-            if not self._each[place.who]:
-                del self._each[place.who]
+        self._each[place.who] -= 1
+        if not self._each[place.who]:
+            del self._each[place.who]
 
     def _heard(self, desk: int, event: int) -> None:
         self.heard[desk] = max(event, self.heard.get(desk, 0))

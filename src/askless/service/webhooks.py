@@ -40,6 +40,7 @@ class CourierSettings:
     longest_reply: int = 64 * 1024  # bytes of a response that are read
     grace: float = 2.0  # seconds that those under way have to finish when the service stops
     keep: timedelta = timedelta(days=7)  # how long those that were sent stay listed
+    keep_dead: timedelta = timedelta(days=30)  # and dead ones: to be sent again after a receiver's longest holiday
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,14 @@ class Refusal:
 async def deliver_forever(service: Service) -> None:
     """Send what the service's desks have to tell, until cancelled."""
     from askless.desk.live import read
+    from askless.desk.live.configure import settings_of
     from askless.service.shown import outcome_shown
 
-    def outcome(connection: Connection, desk: int, key: str) -> dict[str, Any]:
-        return outcome_shown(read.outcome(connection, desk, key))
+    def outcome(connection: Connection, due: Due) -> dict[str, Any]:
+        found = read.outcome(connection, due.desk, due.key)
+        # Nobody knows who reads it in the end, so it says no more than a client's key may see.
+        shared = bool(found.evidence) and settings_of(service.desks, due.desk_name).share_examples
+        return outcome_shown(found, examples=shared)
 
     await Courier(service.database, outcome, log=service.log).run(service.desks.bus.subscribe)
 
@@ -64,14 +69,15 @@ async def deliver_forever(service: Service) -> None:
 class Courier:
     """Sends what is due. One for each process: leases keep two processes from sending the same delivery.
 
-    `outcome(connection, desk, key)` gives what stands about a query, as the API gives it: it is read when the delivery
-    is sent, so what was erased meanwhile is not in it. A new ticket is told of by its number and its query alone.
+    `outcome(connection, due)` gives what stands about a query, as the API gives it to a client: it is read when the
+    delivery is sent, so what was erased meanwhile is not in it. A new ticket is told of by its number and its query
+    alone.
     """
 
     def __init__(
         self,
         database: Database,
-        outcome: Callable[[Connection, int, str], dict[str, Any]],
+        outcome: Callable[[Connection, Due], dict[str, Any]],
         settings: CourierSettings | None = None,
         *,
         log: Any = None,
@@ -145,7 +151,8 @@ class Courier:
             for due, refusal in results:
                 self._record(connection, due, refusal, now)
             if sweep:
-                outbox.sweep(connection, now - self._settings.keep)
+                settings = self._settings
+                outbox.sweep(connection, sent_before=now - settings.keep, dead_before=now - settings.keep_dead)
                 self._swept = time.monotonic()
             taken = outbox.take_due(connection, places, now, lease)
         with self._database.read() as connection:
@@ -168,7 +175,7 @@ class Courier:
             if due.kind == Happening.TICKET_CREATED:
                 what = outbox.asked(connection, due)
             else:
-                what = {"query": self._outcome(connection, due.desk, due.key)}
+                what = {"query": self._outcome(connection, due)}
         except Unknown:
             return Refusal("Its query is gone.", final=True)
         except Exception as error:  # noqa: BLE001  (one that cannot be written holds up no other)

@@ -71,24 +71,32 @@ def erase(desks: Desks, name: str, keys: Sequence[str], who: str | None, *, prog
 
 
 def retention(
-    desks: Desks, name: str, now: datetime | None = None, who: str | None = "retention", *, at_most: int = 10_000
+    desks: Desks, name: str, now: datetime | None = None, who: str | None = "retention", *, portion: int = 10_000
 ) -> Erased:
     """Erase queries that are older than the desk's `retention_days`; nothing where that is not set.
 
-    With `retain_examples`, the default, what an expert has labelled stays: the desk's knowledge rests on it. Up to
-    `at_most` at a time, the oldest first.
+    With `retain_examples`, the default, what an expert has labelled stays: the desk's knowledge rests on it. The oldest
+    go first, a `portion` at a time so that never all their texts are in memory, until none is due; the settings are
+    looked at before each, so that who has set too few days can still stop it.
     """
+    erased = 0
+    while found := _due(desks, name, now or datetime.now(UTC), portion):
+        erased += _erase(desks, name, found, who, None).erased
+    return Erased(erased)
+
+
+def _due(desks: Desks, name: str, now: datetime, portion: int) -> Sequence[Any]:
+    """The oldest queries that the desk is not to keep any longer."""
     settings = settings_of(desks, name)
     if settings.retention_days is None:
-        return Erased(0)
-    oldest = (now or datetime.now(UTC)) - timedelta(days=settings.retention_days)
+        return ()
+    oldest = now - timedelta(days=settings.retention_days)
     old = and_(_queries.c.desk == desks.row(name).id, _queries.c.received_at < oldest, _queries.c.erased_at.is_(None))
     if settings.retain_examples:
         old = and_(old, _queries.c.example.is_not(True))
     with desks.database.read() as connection:
         query = select(_queries.c.key, _queries.c.text, _queries.c.erased_at).where(old)
-        found = connection.execute(query.order_by(_queries.c.received_at).limit(at_most)).all()
-    return _erase(desks, name, found, who, None) if found else Erased(0)
+        return connection.execute(query.order_by(_queries.c.received_at, _queries.c.id).limit(portion)).all()
 
 
 def _erase(desks: Desks, name: str, found: Sequence[Any], who: str | None, progress: Progress | None) -> Erased:

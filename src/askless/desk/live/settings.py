@@ -24,7 +24,8 @@ class LiveSettings:
     """Policy and embedder by name, costs, the share of guesses that are audited, and how the desk treats experts.
 
     `retention_days` is the age at which a query is erased, None for never; with `retain_examples` what an expert has
-    labelled stays.
+    labelled stays. With `share_examples` callers with a client's key see the examples behind a guess, which other
+    askers may have sent: their texts and their ids. Experts always do.
     """
 
     policy: str = "self-tuning"
@@ -37,6 +38,7 @@ class LiveSettings:
     lease_seconds: int = 300
     retention_days: int | None = None
     retain_examples: bool = True
+    share_examples: bool = False
 
     def __post_init__(self) -> None:
         as_fraction(self.audit_rate, "The audit rate")
@@ -45,7 +47,7 @@ class LiveSettings:
         _whole(self.lease_seconds, "A lease", "seconds", _LONGEST_LEASE)
         if self.retention_days is not None:
             _whole(self.retention_days, "The retention", "days", _LONGEST_RETENTION)
-        for name in ("paused", "retain_examples"):
+        for name in ("paused", "retain_examples", "share_examples"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} is true or false; found {getattr(self, name)!r}.")
         for name in ("policy", "embedder"):

@@ -12,13 +12,14 @@ from askless.desk.live import examples, give
 from askless.desk.live.examples import ExampleRow
 from askless.desk.live.exchange import GivenExample
 from askless.service import patterns
+from askless.service.bodies import BodyRoute
 from askless.service.errors import contradictions, problems
 from askless.service.guard import Expert, TheService
 from askless.service.results import ExampleOut, ExamplePage, GivenOut
 from askless.service.schemas import Cursor, ExamplesBody, LabelName, Limit, QueryIdPath, RelabelBody
 from askless.service.shown import moment
 
-router = APIRouter(prefix="/desks/{desk}/examples", tags=["examples"])
+router = APIRouter(prefix="/desks/{desk}/examples", tags=["examples"], route_class=BodyRoute)
 
 
 @router.get("", summary="List examples", response_model=ExamplePage)

@@ -15,6 +15,7 @@ from fastapi import APIRouter, File, Query, Response, UploadFile
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from askless.desk.live import give
+from askless.desk.live.blanks import without_blanks
 from askless.desk.live.exchange import FORMATS, GivenExample, export, read_examples
 from askless.errors import InvalidInput, UnreadableFile
 from askless.service import patterns
@@ -36,12 +37,14 @@ _ANY_FORMAT = {media: {"schema": {"type": "string", "format": "binary"}} for med
 class ImportedOut(GivenOut):
     """What became of the rows of a file. `left_out` are no examples: guesses, open questions, what was forgotten.
 
-    `answers` labels got their answer text from the file; `answers_kept` had another one already, which stays.
+    `blank` ones have no text or no label, and were left out where `skip_blank` was set. `answers` labels got their
+    answer text from the file; `answers_kept` had another one already, which stays.
     """
 
     answers: int
     answers_kept: int
     left_out: int
+    blank: int
 
 
 @router.get("/export", summary="Export all queries", response_class=Response, responses={200: {"content": _ANY_FORMAT}})
@@ -65,13 +68,16 @@ async def take(
     at: Admin,
     file: Annotated[UploadFile, File(description="A table with a column of texts and one of labels.")],
     format: Annotated[Format, Query(description="Of the file.")] = "csv",
+    skip_blank: Annotated[
+        bool, Query(description="Leave out rows with a blank text or label, which are refused else.")
+    ] = False,
 ) -> Response:
     """Give the examples of a table: all its rows are checked before the first is taken.
 
     The name of the file is not used; in a file that a desk exported only the examples count. A column `answer` has the
     labels' answer texts; one that the desk has already stays.
     """
-    return JSONResponse(await asyncio.to_thread(_imported, service, at, file.file, format), 201)
+    return JSONResponse(await asyncio.to_thread(_imported, service, at, file.file, format, skip_blank), 201)
 
 
 def _exported(service: Service, desk: int, format: Format) -> IO[bytes]:
@@ -93,7 +99,7 @@ async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
         file.close()
 
 
-def _imported(service: Service, at: AtDesk, sent: IO[bytes], format: Format) -> dict[str, int]:
+def _imported(service: Service, at: AtDesk, sent: IO[bytes], format: Format, skip_blank: bool) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"examples.{format}"
         with path.open("wb") as file:
@@ -101,13 +107,14 @@ def _imported(service: Service, at: AtDesk, sent: IO[bytes], format: Format) -> 
         try:
             _check_size(path, format)
             read = read_examples(path)
-            _check_rows(read.examples)
+            examples = without_blanks(read.examples) if skip_blank else read.examples
+            _check_rows(examples)
         except UnreadableFile as error:
             raise InvalidInput(str(error).replace(str(path), "the file")) from error
         except InvalidInput as error:
             raise InvalidInput(str(error).replace(str(path), "the file")) from None
-        given = give.give(service.desks, at.desk, read.examples, at.who)
-        return asdict(given) | {"left_out": read.left_out}
+        given = give.give(service.desks, at.desk, examples, at.who)
+        return asdict(given) | {"left_out": read.left_out, "blank": len(read.examples) - len(examples)}
 
 
 def _check_size(path: Path, format: Format) -> None:

@@ -17,7 +17,7 @@ from askless.desk.live import conflicts
 from askless.desk.live.statistics import Prices, Statistics, statistics
 from askless.service.errors import contradictions, problems
 from askless.service.guard import Expert, TheService
-from askless.service.results import ConflictsOut, StatisticsOut
+from askless.service.insight_results import ConflictsOut, StatisticsOut
 from askless.service.shown import evidence_shown, moment
 
 router = APIRouter(prefix="/desks/{desk}", tags=["insights"])

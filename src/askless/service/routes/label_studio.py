@@ -8,7 +8,6 @@ makes by itself bears no password: it is given the header `Authorization: Bearer
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from askless.desk.live.types import Mode
 from askless.desk.texts import normal
 from askless.embed.run import embed_texts
 from askless.errors import Conflicting, InvalidInput, Refused, Unknown, UnknownQuery
+from askless.service.bodies import plain
 from askless.service.errors import Problem
 from askless.service.guard import Expert, TheService
 from askless.service.label_studio import Annotated, Labelling, read_config, read_webhook, tasks_of
@@ -82,7 +82,7 @@ async def webhook(service: TheService, at: Expert, request: Request) -> Response
 
 async def _json(request: Request) -> dict[str, Any]:
     try:
-        payload = json.loads(await request.body())
+        payload = await asyncio.to_thread(plain, await request.body())
     except (ValueError, RecursionError):
         raise Problem(400, "The body is not JSON; Label Studio sends an object.") from None
     if not isinstance(payload, dict):

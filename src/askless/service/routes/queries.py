@@ -18,10 +18,12 @@ from starlette.convertors import Convertor, register_url_convertor
 from askless.desk.live import erase, feedback, read
 from askless.desk.live.types import NewQuery, Outcome, QueryStatus
 from askless.service import patterns
+from askless.service.bodies import BodyRoute
 from askless.service.errors import contradictions, problems
 from askless.service.guard import Admin, AtDesk, Client, Expert, TheService
 from askless.service.results import BatchOut, OutcomeOut, QueryPage
 from askless.service.schemas import BatchBody, Cursor, FeedbackBody, LabelName, Limit, NewQueryBody, QueryIdPath, Status
+from askless.service.sharing import Sharing, sees_examples, sharing
 from askless.service.shown import outcome_shown, query_shown
 from askless.service.state import Service
 from askless.service.streams import EVENT_STREAM, LONGEST_WAIT, LastEvent, Place, event_stream, next_change, number_of
@@ -40,7 +42,7 @@ class _QueryId(Convertor[str]):
 
 
 register_url_convertor("query", _QueryId())
-router = APIRouter(prefix="/desks/{desk}/queries", tags=["queries"])
+router = APIRouter(prefix="/desks/{desk}/queries", tags=["queries"], lifespan=sharing, route_class=BodyRoute)
 
 _ASKED: dict[int | str, dict[str, Any]] = {
     202: {"model": OutcomeOut, "description": "An expert is asked: `ticket` waits."}
@@ -55,14 +57,15 @@ async def submit(request: Request, service: TheService, at: Client, body: NewQue
     A caller that hangs up loses nothing: the query is decided, and can be fetched by its id.
     """
     (outcome,) = await _submit(request, service, at, [body])
-    return JSONResponse(outcome_shown(outcome), 202 if outcome.status is QueryStatus.ASKED else 200)
+    (shown,) = await _shown(request, service, at, [outcome])
+    return JSONResponse(shown, 202 if outcome.status is QueryStatus.ASKED else 200)
 
 
 @router.post("/batch", summary="Submit many queries", response_model=BatchOut, responses=problems(409))
 async def submit_batch(request: Request, service: TheService, at: Client, body: BatchBody) -> Response:
     """Submit up to 1,000 queries: all are taken, or none. Outcomes come in the same order."""
     outcomes = await _submit(request, service, at, body.queries)
-    return JSONResponse({"results": [outcome_shown(outcome) for outcome in outcomes]})
+    return JSONResponse({"results": await _shown(request, service, at, outcomes)})
 
 
 @router.get("", summary="List queries", response_model=QueryPage)
@@ -96,8 +99,9 @@ async def fetch(
     """What stands about a query. With `wait`, comes back once it is not waiting any more, or after so many seconds."""
     outcome = await service.read_desk(at.desk, read.outcome, id)
     if wait and outcome.waits:
-        outcome = await _answered(request, service, at.desk, id, wait)
-    return JSONResponse(outcome_shown(outcome))
+        outcome = await _answered(request, service, at, id, wait)
+    (shown,) = await _shown(request, service, at, [outcome])
+    return JSONResponse(shown)
 
 
 @router.get(
@@ -109,7 +113,9 @@ async def fetch(
         204: {"description": "Nothing more will come after Last-Event-ID."},
     },
 )
-async def watch(service: TheService, at: Client, id: QueryIdPath, last_event_id: LastEvent = None) -> Response:
+async def watch(
+    request: Request, service: TheService, at: Client, id: QueryIdPath, last_event_id: LastEvent = None
+) -> Response:
     """The outcome, and each change of it, as server-sent events; ends once the query does not wait any more."""
     outcome = await service.read_desk(at.desk, read.outcome, id)
     seen = number_of(last_event_id)
@@ -117,16 +123,17 @@ async def watch(service: TheService, at: Client, id: QueryIdPath, last_event_id:
         return Response(status_code=204)
     row = await service.work(service.desks.row, at.desk)
     place = service.wakes.take(row.id, at.who)
-    return event_stream(service, place, _changes(service, place, at.desk, id, seen))
+    return event_stream(service, place, _changes(request, service, place, at, id, seen))
 
 
 @router.post(
     "/{id:query}/feedback", summary="Say that a guess is wrong", response_model=OutcomeOut, responses=problems(409)
 )
-async def complain(service: TheService, at: Client, id: QueryIdPath, body: FeedbackBody) -> Response:
+async def complain(request: Request, service: TheService, at: Client, id: QueryIdPath, body: FeedbackBody) -> Response:
     """Say that a guess is wrong, and what would be right: an expert looks at it. The guess stands until then."""
     outcome = await service.change(at.desk, lambda desk: feedback.feedback(desk, id, body.right, at.who))
-    return JSONResponse(outcome_shown(outcome))
+    (shown,) = await _shown(request, service, at, [outcome])
+    return JSONResponse(shown)
 
 
 @router.delete("/{id:query}", summary="Erase a query", status_code=204)
@@ -146,19 +153,26 @@ async def _submit(request: Request, service: Service, at: AtDesk, bodies: Sequen
     return outcomes
 
 
+async def _shown(request: Request, service: Service, at: AtDesk, outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """The outcomes as this caller may see them."""
+    known: Sharing = request.state.sharing
+    examples = await sees_examples(known, service, at, outcomes)
+    return [outcome_shown(outcome, examples=examples) for outcome in outcomes]
+
+
 def _query(body: NewQueryBody) -> NewQuery:
     vector = None if body.vector is None else np.asarray(body.vector, dtype=np.float32)
     return NewQuery(body.id if body.id is not None else secrets.token_hex(16), body.text, vector)
 
 
-async def _answered(request: Request, service: Service, desk: str, id: str, seconds: float) -> Outcome:
+async def _answered(request: Request, service: Service, at: AtDesk, id: str, seconds: float) -> Outcome:
     """The outcome once it does not wait any more, or as it is after so many seconds or when the caller has hung up."""
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
-    row = await service.work(service.desks.row, desk)
-    with service.wakes.waiter(row.id) as changed:
+    row = await service.work(service.desks.row, at.desk)
+    with service.wakes.waiter(row.id, at.who) as changed:
         while True:
-            outcome = await service.read_desk(desk, read.outcome, id)
+            outcome = await service.read_desk(at.desk, read.outcome, id)
             if not outcome.waits or clock() >= end or service.wakes.closing:
                 return outcome
             if await request.is_disconnected():  # nobody hears it: give up the place
@@ -166,12 +180,15 @@ async def _answered(request: Request, service: Service, desk: str, id: str, seco
             await next_change(changed, end - clock())
 
 
-async def _changes(service: Service, place: Place, desk: str, id: str, seen: int) -> AsyncIterator[ServerSentEvent]:
+async def _changes(
+    request: Request, service: Service, place: Place, at: AtDesk, id: str, seen: int
+) -> AsyncIterator[ServerSentEvent]:
     while not service.wakes.closing:
-        outcome = await service.read_desk(desk, read.outcome, id)
+        outcome = await service.read_desk(at.desk, read.outcome, id)
         if outcome.event > seen:
             seen = outcome.event
-            yield ServerSentEvent(json.dumps(outcome_shown(outcome)), event="outcome", id=str(seen))
+            (shown,) = await _shown(request, service, at, [outcome])
+            yield ServerSentEvent(json.dumps(shown), event="outcome", id=str(seen))
         if not outcome.waits:
             return
         await next_change(place.changed)
