@@ -29,7 +29,16 @@ OURS = "self-tuning"
 STORE = "runs.sqlite"
 TEXTS_A_LABEL = 3
 Outcome: TypeAlias = dict[str, Any]  # calls, mistakes; of our runs also `sure` and `right`, a figure for each guess
-_SOURCES = ("self_tuning", "history", "local_ridge", "choice_model", "answer_value", "ordered_examples")
+_SOURCES = (
+    "self_tuning",
+    "history",
+    "neighbourhoods",
+    "neighbourhood_kernels",
+    "label_members",
+    "choice_model",
+    "answer_value",
+    "ordered_examples",
+)
 
 
 @dataclass(frozen=True, slots=True)

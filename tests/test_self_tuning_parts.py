@@ -12,7 +12,9 @@ from scipy.optimize import minimize
 from askless.policies.answer_value import AnswerValue
 from askless.policies.choice_model import choice_probabilities, fit_binary, fit_choice
 from askless.policies.history import History
-from askless.policies.local_ridge import NEIGHBOURS, RIDGE, neighbours
+from askless.policies.label_members import _MANY
+from askless.policies.neighbourhood_kernels import judge
+from askless.policies.neighbourhoods import NEIGHBOURS, RIDGE, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 from askless.policies.self_tuning import SelfTuning
 from askless.types import Ask, Costs, Guess, NoExamples, TooUncertain
@@ -35,6 +37,19 @@ def held(space: str, n: int, dim: int, n_labels: int, seed: int = 0) -> tuple[Or
     return examples, X, y.tolist()
 
 
+def around(examples: OrderedExamples, *seen: NDArray[np.float32]) -> Neighbourhoods:
+    """What all examples say to these queries."""
+    queries = np.array(seen)
+    return neighbourhoods(examples, queries, queries @ examples.rows.T, np.full(len(queries), len(examples)))
+
+
+def nearest(examples: OrderedExamples, seen: NDArray[np.float32]) -> tuple[list[int], Floats]:
+    """The positions of the nearest of one query, and their parts."""
+    found = around(examples, seen)
+    size = found.sizes[0]
+    return found.near[0, :size].tolist(), found.part[0, :size]
+
+
 def mean_square(X: Floats) -> float:
     """The mean squared distance between two rows, each pair counted both ways and each row with itself."""
     return float(np.mean([np.sum((a - b) ** 2) for a in X for b in X]))
@@ -50,14 +65,13 @@ def test_scores_are_those_of_kernel_ridge_on_all_examples(space: str, n: int) ->
     q = X[0] + 0.3 * np.random.default_rng(5).standard_normal(12)
     if space == "sphere":
         q /= np.linalg.norm(q)
-    seen = examples.seen_from(q)
-    found = neighbours(examples, seen, examples.rows @ seen)
+    positions, parts = nearest(examples, examples.seen_from(q))
     scale = 2.0 if space == "sphere" else mean_square(X) or float(np.sum((X[0] - q) ** 2))
     K = np.exp([[-np.sum((a - b) ** 2) / scale for b in X] for a in X])
     k = np.exp([-np.sum((a - q) ** 2) / scale for a in X])
     weights = np.linalg.inv(K + RIDGE * np.eye(n)) @ np.eye(4)[y]
-    scores = [found.part[np.array(y) == label].sum() for label in range(4)]
-    assert found.positions.tolist() == list(range(n))
+    scores = [parts[np.array(y) == label].sum() for label in range(4)]
+    assert positions == list(range(n))
     assert scores == pytest.approx(k @ weights, abs=2e-5)
 
 
@@ -65,15 +79,14 @@ def test_scores_are_those_of_kernel_ridge_on_all_examples(space: str, n: int) ->
 def test_with_more_examples_the_nearest_count_and_no_others(space: str) -> None:
     examples, X, _ = held(space, 400, 12, 4)
     seen = examples.seen_from(X[7] * 0.9 + X[8] * 0.1)
-    found = neighbours(examples, seen, examples.rows @ seen)
+    positions, parts = nearest(examples, seen)
     distances = np.linalg.norm(examples.rows - seen, axis=1)
-    assert set(found.positions.tolist()) == set(np.argsort(distances)[:NEIGHBOURS].tolist())
+    assert positions == sorted(np.argsort(distances)[:NEIGHBOURS].tolist())
     near = OrderedExamples("sphere")  # the same regression over those alone, on the sphere
     if space == "sphere":
-        for i in found.positions:
-            near.append(examples.given(int(i)), "any", None)
-        again = neighbours(near, seen, near.rows @ seen)
-        assert again.part == pytest.approx(found.part, abs=1e-5)
+        for i in positions:
+            near.append(examples.given(i), "any", None)
+        assert nearest(near, seen)[1] == pytest.approx(parts, abs=1e-5)
 
 
 @spaces
@@ -84,11 +97,59 @@ def test_where_all_nearest_have_one_label_the_nearest_of_another_comes_along(spa
         x = np.eye(20)[i % 2] + 0.05 * rng.standard_normal(20)
         examples.append(x / np.linalg.norm(x), i % 2, None)
     seen = examples.seen_from(np.eye(20)[0])
-    found = neighbours(examples, seen, examples.rows @ seen)
-    other = found.positions[found.positions % 2 == 1]
+    positions, _ = nearest(examples, seen)
     distances = np.linalg.norm(examples.rows - seen, axis=1)
-    assert other.tolist() == [2 * int(distances[1::2].argmin()) + 1]
-    assert len(found.positions) == NEIGHBOURS + 1
+    assert [i for i in positions if i % 2] == [2 * int(distances[1::2].argmin()) + 1]
+    assert len(positions) == NEIGHBOURS + 1
+    assert positions == sorted(positions)
+
+
+@spaces
+@pytest.mark.parametrize("n", [300, 1500, 3000])
+def test_keys_that_are_off_by_rounding_change_nothing(space: str, n: int) -> None:
+    """The products only say where to look: with their last digits changed, everything comes out the same."""
+    examples, X, _ = held(space, n, 40, 6, seed=7)
+    seen = np.array([examples.seen_from(x) for x in X[:20] + 0.1])
+    products = seen @ examples.rows.T
+    sizes = np.linalg.norm(seen, axis=1)[:, None] * np.linalg.norm(examples.rows, axis=1)
+    off = 20 * 2.0**-24 * sizes * np.random.default_rng(1).choice([-1.0, 1.0], products.shape)
+    upto = np.full(len(seen), n)
+    one = neighbourhoods(examples, seen, products, upto)
+    other = neighbourhoods(examples, seen, (products + off).astype(np.float32), upto)
+    assert not np.array_equal(products, (products + off).astype(np.float32))
+    for name in Neighbourhoods.__slots__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_of_equally_near_examples_the_oldest_count() -> None:
+    examples = OrderedExamples("sphere")
+    for i in range(3000):
+        examples.append(np.eye(8)[i % 4], i % 4, None)
+    positions, _ = nearest(examples, examples.seen_from(np.eye(8)[1]))
+    assert positions[:-1] == sorted([*range(1, 4 * NEIGHBOURS, 4), 0])[:NEIGHBOURS]
+    assert len(positions) == NEIGHBOURS + 1
+
+
+@spaces
+def test_the_second_feature_is_the_likeness_to_the_mean_of_the_label(space: str) -> None:
+    """Labels with many examples, whose sums are kept, and with few."""
+    examples, X, y = held(space, 3 * _MANY, 12, 5, seed=11)
+    counts = np.bincount(y)
+    assert counts.min() < _MANY
+    for k in range(_MANY):
+        examples.append(X[k], y[0], None)
+    seen = examples.seen_from(X[3] + 0.2)
+    found = around(examples, seen)
+    rows, q = examples.rows.astype(np.float64), seen.astype(np.float64)
+    scale = mean_square(rows)
+    for k in range(found.found[0]):
+        own = rows[examples.numbers == found.labels[0, k]]
+        mean = own.mean(axis=0)
+        likeness = q @ mean / np.linalg.norm(mean) if space == "sphere" else 1.0 - np.sum((q - mean) ** 2) / scale
+        assert found.features[0, k, 1] == pytest.approx(likeness, abs=1e-6)
+        assert found.features[0, k, 2] == pytest.approx(0.2 * np.log(1 + len(own)))
+        nearest_own = np.linalg.norm(own - q, axis=1).min()
+        assert np.linalg.norm(rows[found.near[0, found.closest[0, k]]] - q) == pytest.approx(nearest_own)
 
 
 # -- the two models -------------------------------------------------------------------------------------
@@ -155,42 +216,60 @@ def test_rows_that_are_separated_perfectly_stay_finite() -> None:
     assert choice_probabilities(features[0], b)[0] < 1.0
 
 
+def test_candidates_are_judged_by_the_models() -> None:
+    rng = np.random.default_rng(0)
+    features, found = rng.standard_normal((50, 6, 3)), rng.integers(1, 7, 50)
+    choice, new, newness = np.array([3.0, 1.0, -0.5]), np.array([0.3, -2.0, 1.0]), rng.standard_normal((50, 3))
+    for weights in (new, np.zeros(0)):
+        likely, order = np.zeros((50, 6)), np.zeros((50, 6), dtype=np.int64)
+        judge(features, found, choice, 0.9, weights, newness, likely, order)
+        for line in range(50):
+            p = choice_probabilities(features[line, : found[line]], choice)
+            p = np.minimum(p / (1.0 + np.exp(newness[line] @ new)) if len(weights) else p, 0.9)
+            expected = np.argsort(-p, kind="stable")
+            assert order[line, : found[line]].tolist() == expected.tolist()
+            assert likely[line, : found[line]] == pytest.approx(p[expected])
+
+
 # -- rows of the past -----------------------------------------------------------------------------------
+
+
+def look(history: History, examples: OrderedExamples, x: Floats, *, closed: bool = False) -> None:
+    seen = examples.seen_from(x)[None]
+    history.outlooks(seen, seen @ examples.rows.T, closed=closed)
 
 
 @spaces
 def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: str) -> None:
     examples, X, y = held(space, 130, 6, 5, seed=3)
     history = History(examples)
-    history.outlook(examples.seen_from(X[0]), closed=False)  # makes the rows that the fit needs
+    look(history, examples, X[0])  # makes the rows that the fit needs
     made = np.flatnonzero(history._made)
     assert len(made) == 125
     for t in (1, 2, 7, 60, 124):
         earlier = OrderedExamples(space)
         for x, label in zip(X[:t], y[:t], strict=True):
             earlier.append(x, label, None)
-        seen = earlier.seen_from(X[t])
-        found = neighbours(earlier, seen, earlier.rows @ seen)
-        alone = History(earlier)
-        candidates, features = alone._candidates(found, earlier.numbers[found.positions], seen)
-        names = [earlier.names[k] for k in candidates]
-        assert history._valid[t].sum() == len(names)
-        assert history._features[t, : len(names)] == pytest.approx(features, abs=2e-5)
+        found = around(earlier, earlier.seen_from(X[t]))
+        count = found.found[0]
+        names = [earlier.names[k] for k in found.labels[0, :count]]
+        assert history._valid[t].sum() == count
+        assert history._features[t, :count] == pytest.approx(found.features[0, :count], abs=2e-5)
         assert history._target[t] == (names.index(y[t]) if y[t] in names else -1)
-        assert history._newness[t] == pytest.approx(alone._newness_of(found, t), abs=2e-5)
+        newness = [1.0, found.similarity[0].max() - 0.7, np.log((earlier.singles(t) + 0.5) / (t + 1))]
+        assert history._newness[t] == pytest.approx(newness, abs=2e-5)
         assert bool(history._is_new[t]) == (y[t] not in y[:t])
 
 
 def test_a_fit_looks_at_the_first_answers_only_and_not_at_those_after_it() -> None:
     examples, X, y = held("sphere", 49, 6, 5, seed=4)
     history = History(examples)
-    q = examples.seen_from(X[3])
-    history.outlook(q, closed=True)
+    look(history, examples, X[3], closed=True)
     before = None if history._choice is None else history._choice.copy()
     assert before is not None
     assert history._fitted_at == 25
     examples.append(-X[3], y[3], None)
-    history.outlook(q, closed=True)
+    look(history, examples, X[3], closed=True)
     assert history._fitted_at == 50
     assert not np.allclose(history._choice, before)  # type: ignore[arg-type]
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from askless import Ask, Guess, SelfTuning
-from askless.policies.local_ridge import NEIGHBOURS, _largest
+from askless.policies.neighbourhoods import NEIGHBOURS, neighbourhoods
+from askless.policies.ordered_examples import OrderedExamples
 
 
 def queries(dim: int, n: int = 600, labels: int = 12) -> tuple[np.ndarray, list[str]]:
@@ -40,18 +41,61 @@ def test_a_stream_decides_as_the_queries_one_by_one(space: str, forgetting: bool
     assert next(stream, None) is None
 
 
+@pytest.mark.parametrize(("space", "dim"), [("sphere", 80), ("euclidean", 80), ("sphere", 3), ("euclidean", 3)])
+def test_the_size_of_a_block_changes_no_digit(space: str, dim: int) -> None:
+    X, y = queries(dim, 1500)
+    policy = SelfTuning(space=space)
+    for x, label in zip(X[:1200], y, strict=False):
+        policy.learn(x, label)
+    alone = [policy.decide(x) for x in X[1200:]]
+    assert any(isinstance(decision, Guess) for decision in alone)
+    for size in (2, 7, 300):
+        blocks = [X[start : start + size] for start in range(1200, 1500, size)]
+        assert [decision for block in blocks for decision in policy.stream(block)] == alone
+
+
+def test_what_is_relabelled_between_two_queries_counts_for_the_next() -> None:
+    X, y = queries(80)
+    one, block = SelfTuning(), SelfTuning()
+    for i, (x, label) in enumerate(zip(X[:300], y, strict=False)):
+        for policy in (one, block):
+            policy.learn(x, label, id=i)
+    for i, decision in enumerate(block.stream(X[300:])):
+        assert decision == one.decide(X[300 + i])
+        if i % 40 == 20:
+            for policy in (one, block):
+                policy.relabel(i, "another")
+
+
+def test_a_saved_policy_decides_the_same_to_the_last_digit() -> None:
+    """The sums of the labels are not saved, and are made anew in the order in which they came to be."""
+    X, y = queries(80)
+    policy = SelfTuning()
+    for x, label in zip(X[:500], y, strict=False):
+        policy.learn(x, label)
+        policy.decide(x)
+    again = SelfTuning()
+    again.restore(policy.state())
+    assert [again.decide(x) for x in X[500:]] == [policy.decide(x) for x in X[500:]]
+
+
 @pytest.mark.parametrize("kind", ["random", "equal", "few stand out", "sorted"])
 @pytest.mark.parametrize("n", [97, 800, 5000])
-def test_the_largest_are_those_of_a_full_sort(kind: str, n: int) -> None:
+def test_the_nearest_are_those_of_a_full_sort(kind: str, n: int) -> None:
+    """On a line, where every distance is known."""
     rng = np.random.default_rng(n)
-    values = rng.standard_normal(n).astype(np.float32)
+    places = rng.uniform(1.0, 2.0, n)
     if kind == "equal":
-        values[:] = 0.5
+        places[:] = 1.5
     elif kind == "few stand out":  # all of them where the sample does not look
-        values[:] = 0.0
-        values[1 : 1 + 8 * 96 : 8][: len(values)] = 1.0
+        places[:] = 2.0
+        places[1 : 1 + 8 * 96 : 8][: len(places)] = 1.0
     elif kind == "sorted":
-        values.sort()
-    found = _largest(values)
-    assert len(set(found.tolist())) == NEIGHBOURS
-    np.testing.assert_array_equal(np.sort(values[found]), np.sort(values)[-NEIGHBOURS:])
+        places.sort()
+    examples = OrderedExamples("euclidean")
+    for i, place in enumerate([0.0, *places]):
+        examples.append(np.array([place, 0.0]), i % 3, None)
+    seen = np.zeros((1, 2), dtype=np.float32)
+    found = neighbourhoods(examples, seen, seen @ examples.rows.T, np.array([n + 1]))
+    wanted = np.argsort(np.abs(examples.rows[:, 0]), kind="stable")[:NEIGHBOURS]
+    assert found.near[0, : found.sizes[0]].tolist() == sorted(wanted.tolist())

@@ -16,6 +16,7 @@ from askless.desk.book import last_settings
 from askless.desk.cases import Status
 from askless.desk.desk import Desk, Taken
 from askless.desk.settings import Settings
+from askless.desk.warm import warm_up
 from askless.errors import AsklessError, InvalidInput
 from askless.ledger.events import EXPORTED
 from askless.ledger.ledger import Ledger
@@ -66,7 +67,8 @@ def open_desk(ledger: Ledger, rows: Rows, wishes: Wishes, who: str | None, label
     embedder = _Embedder(settings.embedder, rows)
     if row is None:
         row = ledger.add_desk(DESK, embedder().id)
-    _warm_up(settings)
+    with working("getting the policy ready"):
+        warm_up(_make_policy(settings))
     with patient_bar(lambda: "replaying the ledger") as show:
         desk = Desk(
             ledger,
@@ -136,21 +138,6 @@ def _seeds(rows: Rows, wishes: Wishes, label_column: str) -> dict[str, str]:
     if not found:
         raise InvalidInput(f"{wishes.seed_file} has no row with a text and a label; expected examples known before.")
     return found
-
-
-def _warm_up(settings: Settings) -> None:
-    """Compile and load what a decision needs before the first question, where it would look like a hang."""
-    import numpy as np
-
-    vectors = np.eye(3, 8, dtype=np.float32) + np.float32(0.1)
-    with working("getting the policy ready"):
-        policy = _make_policy(settings)
-        try:
-            for label, x in zip(("a", "b"), vectors, strict=False):
-                policy.learn(x, label)
-            policy.decide(vectors[2])
-        except AsklessError:
-            return  # what it will not do is said when it is asked for real
 
 
 def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: Taken, known: Taken) -> list[str]:

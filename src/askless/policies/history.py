@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.policies.choice_model import choice_probabilities, fit_binary, fit_choice
-from askless.policies.local_ridge import Neighbours, neighbours
+from askless.policies.choice_model import fit_binary, fit_choice
+from askless.policies.neighbourhood_kernels import judge
+from askless.policies.neighbourhoods import CANDIDATES, FEATURES, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 
 Floats = NDArray[np.float64]
 
-_CANDIDATES = 6
-_FEATURES = 3
 _CHOICE_PRIOR = np.array([6.0, 6.0, 0.0])
 _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
@@ -33,34 +33,25 @@ class Outlook:
     """What the examples say to one query: candidates, best first, and how likely each is to be its label."""
 
     labels: list[int]
-    probabilities: Floats
+    probabilities: list[float]
+    distances: list[float]  # of each candidate's nearest example
+    nearest: list[int]  # where that is
     fitted: bool
-    rows: int
-    found: Neighbours
-    numbers: NDArray[np.int32]  # the label of each neighbour
-    scale: float  # the distance at which a similarity is 0
-    conflict: list[int] = field(default_factory=list)
+    near: NDArray[np.int64]  # the positions of all examples that had a say
+    numbers: NDArray[np.int32]  # the label of each
+    part: Floats  # in the score of its label
+    conflict: list[int]
 
     @property
     def probability(self) -> float:
         """How likely the best candidate is to be right."""
-        return float(self.probabilities[0])
+        return self.probabilities[0]
 
-    def nearest(self, number: int) -> int:
-        """The position of that label's example nearest to the query."""
-        own = np.flatnonzero(self.numbers == number)
-        return int(self.found.positions[own[self.found.similarity[own].argmax()]])
-
-    def distance(self, number: int) -> float:
-        """How far that label's nearest example is."""
-        closest = float(self.found.similarity[self.numbers == number].max())
-        return float(np.sqrt(max(0.0, 1.0 - closest))) * self.scale
-
-    def evidence(self, number: int) -> list[tuple[int, float]]:
+    def evidence(self, number: int, most: int) -> list[tuple[int, float]]:
         """The positions of that label's examples and their parts in its score, the largest first."""
-        own = np.flatnonzero((self.numbers == number) & (self.found.part > 0.0))
-        order = own[np.argsort(-self.found.part[own], kind="stable")]
-        return [(int(self.found.positions[i]), float(self.found.part[i])) for i in order]
+        own = np.flatnonzero((self.numbers == number) & (self.part > 0.0))
+        order = own[np.argsort(-self.part[own], kind="stable")[:most]]
+        return list(zip(self.near[order].tolist(), self.part[order].tolist(), strict=True))
 
 
 class History:
@@ -72,8 +63,8 @@ class History:
 
     def __init__(self, examples: OrderedExamples) -> None:
         self._examples = examples
-        self._features = np.zeros((0, _CANDIDATES, _FEATURES))
-        self._valid = np.zeros((0, _CANDIDATES), dtype=np.bool_)
+        self._features = np.zeros((0, CANDIDATES, FEATURES))
+        self._valid = np.zeros((0, CANDIDATES), dtype=np.bool_)
         self._target = np.zeros(0, dtype=np.intp)  # which candidate was right, or -1
         self._newness = np.zeros((0, 3))
         self._is_new = np.zeros(0)
@@ -90,54 +81,53 @@ class History:
         if position < self._fitted_at or len(self._examples) < self._fitted_at:
             self._fitted_at = -1
 
-    def outlook(self, q: NDArray[np.float32], *, closed: bool, products: NDArray[np.float32] | None = None) -> Outlook:
-        """What the examples say to a query; `closed` where no label can be new, `products` with the rows if known."""
+    def outlooks(self, queries: NDArray[np.float32], products: NDArray[np.float32], *, closed: bool) -> list[Outlook]:
+        """What the examples say to each query; `closed` where no label can be new, `products` with all rows."""
         self._fit()
-        examples = self._examples
-        found = neighbours(examples, q, examples.rows @ q if products is None else products)
-        numbers = examples.numbers[found.positions]
-        candidates, features = self._candidates(found, numbers, q)
-        fitted = self._choice is not None
-        p = choice_probabilities(features, self._choice if self._choice is not None else _CHOICE_PRIOR)
-        if self._new is not None and not closed:
-            newness = self._newness_of(found, len(examples))
-            p = p / (1.0 + np.exp(min(float(newness @ self._new), 700.0)))
-        p = np.minimum(p, 1.0 - 1.0 / (self._rows + 2))  # no surer than so many answers can make it
-        order = np.argsort(-p, kind="stable")
-        exact = found.similarity >= 1.0 - 1e-6
-        same = [int(i) for i in found.positions[exact] if np.array_equal(examples.rows[i], q)]
-        conflict = list(dict.fromkeys(int(examples.numbers[i]) for i in same))
-        labels = [candidates[k] for k in order]
-        scale = float(np.sqrt(examples.spread(len(examples), q))) * examples.unit
-        return Outlook(labels, p[order], fitted, self._rows, found, numbers, scale, conflict)
+        examples, n = self._examples, len(self._examples)
+        found = neighbourhoods(examples, queries, products, np.full(len(queries), n))
+        likely, order = self._judged(found, closed)
+        fitted, same = self._choice is not None, found.similarity.max(axis=1) >= 1.0 - 1e-6
+        outlooks = []
+        for k, (size, count) in enumerate(zip(found.sizes.tolist(), found.found.tolist(), strict=True)):
+            near, by_rank = found.near[k, :size], order[k, :count]
+            closest = found.closest[k, by_rank]
+            scale = math.sqrt(examples.spread(n, queries[k])) * examples.unit
+            outlook = Outlook(
+                found.labels[k, by_rank].tolist(),
+                likely[k, :count].tolist(),
+                [math.sqrt(max(0.0, 1.0 - s)) * scale for s in found.similarity[k, closest].tolist()],
+                near[closest].tolist(),
+                fitted,
+                near,
+                examples.numbers[near],
+                found.part[k, :size],
+                self._labels_at(queries[k], near) if same[k] else [],
+            )
+            outlooks.append(outlook)
+        return outlooks
+
+    def _judged(self, found: Neighbourhoods, closed: bool) -> tuple[Floats, NDArray[np.int64]]:
+        """How likely each candidate is, and which it is, for each query from the best one down."""
+        likely, order = np.zeros(found.labels.shape), np.zeros(found.labels.shape, dtype=np.int64)
+        choice = _CHOICE_PRIOR if self._choice is None else self._choice
+        new = np.zeros(0) if self._new is None or closed else self._new
+        newness = self._newness_of(found, np.full(len(likely), len(self._examples)))
+        ceiling = 1.0 - 1.0 / (self._rows + 2)  # no surer than so many answers can make it
+        judge(found.features, found.found, choice, ceiling, new, newness, likely, order)
+        return likely, order
+
+    def _labels_at(self, q: NDArray[np.float32], near: NDArray[np.int64]) -> list[int]:
+        """The labels of the examples that are equal to the query."""
+        equal = near[(self._examples.rows[near] == q).all(axis=1)]
+        return list(dict.fromkeys(self._examples.numbers[equal].tolist()))
 
     # -- rows -------------------------------------------------------------------------------------------------------
-    def _candidates(
-        self, found: Neighbours, numbers: NDArray[np.int32], q: NDArray[np.float32]
-    ) -> tuple[list[int], Floats]:
-        """The labels with the largest scores, best first, and the features of each."""
-        examples, upto = self._examples, len(found.products)
-        present, which = np.unique(numbers, return_inverse=True)
-        first = np.full(len(present), len(numbers))
-        np.minimum.at(first, which, np.arange(len(numbers)))
-        score = np.bincount(which, found.part)
-        best = np.lexsort((first, -score))[:_CANDIDATES]  # ties by age, whatever the labels' numbers
-        features = np.zeros((len(best), _FEATURES))
-        square = 0.0 if examples.on_sphere else float(q @ q)
-        for row, k in enumerate(best):
-            own, norm = examples.label_sum(int(present[k]), upto)
-            count, dot = len(own), float(found.products[own].sum(dtype=np.float64))
-            if examples.on_sphere:
-                likeness = dot / np.sqrt(max(norm, 1e-12))
-            else:
-                likeness = 1.0 - max(0.0, square - 2.0 * dot / count + norm / count**2) / examples.spread(upto, q)
-            features[row] = score[k], likeness, 0.2 * np.log1p(count)
-        return [int(present[k]) for k in best], features
-
-    def _newness_of(self, found: Neighbours, upto: int) -> Floats:
+    def _newness_of(self, found: Neighbourhoods, upto: NDArray[np.int64]) -> Floats:
         """A constant, the largest similarity, and the share of examples whose label has only one [Good 1953]."""
-        share = np.log((self._examples.singles(upto) + 0.5) / (upto + 1))
-        return np.array([1.0, float(found.similarity.max()) - 0.7, share])
+        singles = np.array([self._examples.singles(n) for n in upto.tolist()])
+        share = np.log((singles + 0.5) / (upto + 1))
+        return np.column_stack([np.ones(len(upto)), found.similarity.max(axis=1) - 0.7, share])
 
     def _fit(self) -> None:
         n = len(self._examples)
@@ -166,27 +156,20 @@ class History:
         self._make_room(stop)
         examples = self._examples
         todo = start + np.flatnonzero(~self._made[start:stop])
+        self._target[todo], self._valid[todo], self._features[todo] = -1, False, 0.0
+        self._newness[todo] = 1.0, -0.7, 0.0
+        self._is_new[todo] = [examples.is_new(position) for position in todo.tolist()]
+        self._made[todo] = True
+        todo = todo[todo > 0]  # before the first there is nothing to go by
         for block in np.array_split(todo, range(_BLOCK, len(todo), _BLOCK)):
-            if not len(block):
-                continue
-            products = examples.rows[block] @ examples.rows[: int(block[-1])].T
-            for position, row in zip(block.tolist(), products, strict=True):
-                self._make_row(position, np.ascontiguousarray(row[:position]))
-
-    def _make_row(self, position: int, products: NDArray[np.float32]) -> None:
-        examples, number = self._examples, int(self._examples.numbers[position])
-        self._target[position], self._valid[position], self._features[position] = -1, False, 0.0
-        self._is_new[position] = position == 0 or not (examples.numbers[:position] == number).any()
-        self._newness[position] = 1.0, -0.7, 0.0
-        if position:
-            found = neighbours(examples, examples.rows[position], products)
-            numbers = examples.numbers[found.positions]
-            candidates, features = self._candidates(found, numbers, examples.rows[position])
-            self._features[position, : len(candidates)] = features
-            self._valid[position, : len(candidates)] = True
-            self._target[position] = candidates.index(number) if number in candidates else -1
-            self._newness[position] = self._newness_of(found, position)
-        self._made[position] = True
+            if len(block):
+                queries = examples.rows[block]
+                found = neighbourhoods(examples, queries, queries @ examples.rows.T, block)
+                self._valid[block] = there = np.arange(CANDIDATES) < found.found[:, None]
+                self._features[block] = found.features
+                right = there & (found.labels == examples.numbers[block][:, None])
+                self._target[block] = np.where(right.any(axis=1), right.argmax(axis=1), -1)
+                self._newness[block] = self._newness_of(found, block)
 
     def _make_room(self, n: int) -> None:
         if n <= len(self._made):

@@ -1,7 +1,7 @@
 """Examples in the order in which they were learned, with what is needed of every beginning of that order.
 
 A self-tuning policy asks of each example: had it been a query, what would the examples before it have said? So rows
-stay in their order, and the figures that depend on a beginning (the norm of a label's sum, the labels seen once) are
+stay in their order, and the figures that depend on a beginning (the spread of the rows, the labels seen once) are
 kept for each example as they were once it had been learned.
 """
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from askless.errors import InvalidInput, UnknownExample, UnknownLabel
 from askless.inputs import as_id, as_label
+from askless.policies.label_members import LabelMembers
+from askless.policies.neighbourhood_kernels import Places
 from askless.types import Example, ExampleId, Label, Vector
 
 _FIRST_CAPACITY = 64
@@ -34,17 +36,16 @@ class OrderedExamples:
         self._space = space
         self.names: list[Label] = []
         self._number_by_name: dict[Label, int] = {}
-        self.n_labels = 0  # that have an example
-        self.counts: list[int] = []
+        self._members = LabelMembers()
         self.ids: list[ExampleId] = []
         self._position: dict[ExampleId, int] = {}
         self.moves = 0  # how often rows were taken out or measured anew: products with them from before are void
+        self.changes = 0  # of any kind but another name for a label
         self._next_id = 0
         self._origin: NDArray[np.float64] | None = None
         self._unit = 1.0
         self._rows = np.zeros((0, 0), dtype=np.float32)
         self._numbers = np.zeros(0, dtype=np.int32)
-        self._label_norms = np.zeros(0)  # the squared norm of its label's sum, once it was learned
         self._squares = np.zeros(0)  # its squared norm
         self._square_sums = np.zeros(0)  # the sum of all squared norms, once it was learned
         self._total_norms = np.zeros(0)  # the squared norm of the sum of all rows, once it was learned
@@ -73,6 +74,16 @@ class OrderedExamples:
     def numbers(self) -> NDArray[np.int32]:
         """The number of each row's label."""
         return self._numbers[: len(self)]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many examples each label has."""
+        return self._members.counts
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels have an example."""
+        return self._members.n_labels
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -123,10 +134,14 @@ class OrderedExamples:
         """How many labels have exactly one example among the first `upto`."""
         return int(self._singles[upto - 1]) if upto else 0
 
-    def label_sum(self, number: int, upto: int) -> tuple[NDArray[np.intp], float]:
-        """Which of the first `upto` rows have that label, and the squared norm of their sum."""
-        where = np.flatnonzero(self._numbers[:upto] == number)
-        return where, float(self._label_norms[where[-1]]) if len(where) else 0.0
+    def is_new(self, position: int) -> bool:
+        """Whether the example there was the first of its label."""
+        return self._members.is_new(position)
+
+    def places(self) -> Places:
+        """The examples as the kernels read them."""
+        own = self._members
+        return Places(self.rows, self.numbers, own.previous, own.last, own.counts, own.slots, own.sums)
 
     def __iter__(self) -> Iterator[Example]:
         for position, (number, id) in enumerate(zip(self.numbers, self.ids, strict=True)):
@@ -148,16 +163,17 @@ class OrderedExamples:
         self._numbers[n] = self._number(label)
         self.ids.append(key)
         self._position[key] = n
-        self._count(int(self._numbers[n]), 1)
-        self._sum_up(n, added=True)
+        self._members.add(self.rows, self.numbers)
+        self._sum_up(n)
+        self.changes += 1
         return key
 
     def remove(self, positions: Sequence[int]) -> None:
         """Take examples out; the later ones close up."""
         n, first = len(self), min(positions)
         self.moves += 1
+        self.changes += 1
         for position in positions:
-            self._count(int(self._numbers[position]), -1)
             del self._position[self.ids[position]]
         stay = np.delete(np.arange(first, n), np.asarray(positions) - first)
         self._rows[first : first + len(stay)] = self._rows[stay]
@@ -167,16 +183,16 @@ class OrderedExamples:
         self._position.update(zip(self.ids[first:], range(first, len(self.ids)), strict=True))
         if not self.ids:
             self._origin = None
-        self._sum_up(first)
+        self._members.renew(self.rows, self.numbers, len(self.names))
+        self._sum_up_from(first)
 
     def relabel(self, positions: Sequence[int], label: Label) -> None:
         """Give these examples, in the order of their positions, another label."""
         number = self._number(as_label(label))
-        for position in positions:
-            self._count(int(self._numbers[position]), -1)
-            self._numbers[position] = number
-            self._count(number, 1)
-        self._sum_up(positions[0])
+        self.changes += 1
+        self._numbers[np.asarray(positions)] = number
+        self._members.renew(self.rows, self.numbers, len(self.names))
+        self._sum_up_from(positions[0])
 
     def rename(self, old: Label, new: Label) -> None:
         """Give a label another name, which must not be in use."""
@@ -216,7 +232,7 @@ class OrderedExamples:
             "names": list(self.names),
             "ids": list(self.ids),
             "next_id": self._next_id,
-            "sums": np.stack([self._label_norms[:n], self._squares[:n], self._square_sums[:n], self._total_norms[:n]]),
+            "sums": np.stack([self._squares[:n], self._square_sums[:n], self._total_norms[:n]]),
             "singles": self._singles[:n].copy(),
         }
 
@@ -229,24 +245,18 @@ class OrderedExamples:
         self._unit = float(state["unit"])
         self._origin = np.array(state["origin"], dtype=np.float64) if len(state["origin"]) else None
         self._rows, self._numbers = np.array(state["rows"], dtype=np.float32), np.array(state["numbers"])
-        self._label_norms, self._squares, self._square_sums, self._total_norms = (row.copy() for row in state["sums"])
+        # What was saved by an earlier version has a row more before these.
+        self._squares, self._square_sums, self._total_norms = (row.copy() for row in state["sums"][-3:])
         self._singles = np.array(state["singles"])
-        self.counts = np.bincount(self._numbers, minlength=len(self.names)).tolist()
-        self.n_labels = sum(count > 0 for count in self.counts)
         self._total = self._rows.sum(axis=0, dtype=np.float64)
+        self._members.renew(self.rows, self.numbers, len(self.names))
 
     # -- parts ----------------------------------------------------------------------------------------------------
     def _number(self, label: Label) -> int:
         number = self._number_by_name.setdefault(label, len(self.names))
         if number == len(self.names):
             self.names.append(label)
-            self.counts.append(0)
         return number
-
-    def _count(self, number: int, change: int) -> None:
-        before = self.counts[number] > 0
-        self.counts[number] += change
-        self.n_labels += (self.counts[number] > 0) - before
 
     def _new_id(self, id: ExampleId | None) -> ExampleId:
         if id is None:
@@ -268,35 +278,26 @@ class OrderedExamples:
         if kept:
             rows[:kept] = self._rows[:kept]
         self._rows = rows
-        for name in ("_numbers", "_label_norms", "_squares", "_square_sums", "_total_norms", "_singles"):
+        for name in ("_numbers", "_squares", "_square_sums", "_total_norms", "_singles"):
             old = getattr(self, name)
             new = np.zeros(capacity, dtype=old.dtype)
             new[:kept] = old[:kept]
             setattr(self, name, new)
 
-    def _sum_up(self, start: int, *, added: bool = False) -> None:
-        """Bring the figures of every beginning up to date, from row `start` on, or for one that was added."""
-        n, rows, numbers = len(self), self._rows, self._numbers
-        counts = None if added else np.array(self.counts)  # of the rows before
-        if counts is not None:
-            counts -= np.bincount(numbers[start:n], minlength=len(counts))
-        if start == 0 or not added:
-            self._total = rows[:start].sum(axis=0, dtype=np.float64)
-        singles = int(self._singles[start - 1]) if start else 0
-        squares = float(self._square_sums[start - 1]) if start else 0.0
-        sums: dict[int, NDArray[np.float64]] = {}
-        for i in range(start, n):
-            row, number = rows[i].astype(np.float64), int(numbers[i])
-            if number not in sums:
-                sums[number] = rows[:i][numbers[:i] == number].sum(axis=0, dtype=np.float64)
-            sums[number] += row
-            self._label_norms[i] = sums[number] @ sums[number]
-            if counts is not None:
-                counts[number] += 1
-            seen = self.counts[number] if counts is None else int(counts[number])
-            singles += {1: 1, 2: -1}.get(seen, 0)
-            self._singles[i] = singles
-            self._total += row
-            self._squares[i] = row @ row
-            squares += float(self._squares[i])
-            self._square_sums[i], self._total_norms[i] = squares, self._total @ self._total
+    # -- the figures of every beginning ---------------------------------------------------------------------------
+    def _sum_up_from(self, start: int) -> None:
+        """Bring the figures up to date from row `start` on."""
+        self._total = self._rows[:start].sum(axis=0, dtype=np.float64)
+        for i in range(start, len(self)):
+            self._sum_up(i)
+
+    def _sum_up(self, i: int) -> None:
+        """The figures of the beginning that ends with row i, from those of the one before."""
+        if i == 0:
+            self._total = np.zeros(self._rows.shape[1])
+        row = self._rows[i].astype(np.float64)
+        self._singles[i] = (self._singles[i - 1] if i else 0) + self._members.is_new(i) - self._members.is_second(i)
+        self._total += row
+        self._squares[i] = row @ row
+        self._square_sums[i] = (self._square_sums[i - 1] if i else 0.0) + self._squares[i]
+        self._total_norms[i] = self._total @ self._total

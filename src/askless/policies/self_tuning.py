@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from askless.geometry.blocks import block_rows
 from askless.geometry.store import ExampleStore
 from askless.inputs import as_matrix
 from askless.policies.answer_value import AnswerValue
@@ -35,7 +36,6 @@ from askless.types import (
 _HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
 _HULL_RATIO = 0.4
 _EVIDENCE = 8
-_BLOCK = 64
 
 
 class SelfTuning(PolicyBase):
@@ -79,16 +79,20 @@ class SelfTuning(PolicyBase):
         q = self._vector(x)
         if not len(self._examples):
             return Ask(NoExamples())
-        return self._decide(q, self._examples.seen_from(q))
+        return self._decide(q, *self._outlooks(self._examples.seen_from(q)[None]))
 
     def stream(self, X: ArrayLike) -> Iterator[Decision]:
         """Yield the decision on each row in turn; what is learned between two of them counts for the next.
 
-        The products of a block of queries with the examples are made at once, in one pass over these.
+        The products of a block of queries with the examples are made at once, in one pass over these. As long as
+        nothing is learned, twice as many queries are looked at together each time.
         """
         queries = [self._vector(x) for x in as_matrix(X, self.dim)]
-        for start in range(0, len(queries), _BLOCK):
-            yield from self._block(queries[start : start + _BLOCK])
+        start = 0
+        while start < len(queries):
+            stop = start + block_rows(len(self._examples))
+            yield from self._block(queries[start:stop])
+            start = stop
 
     def _block(self, queries: list[Vector]) -> Iterator[Decision]:
         examples, moves, known = self._examples, self._examples.moves, len(self._examples)
@@ -96,15 +100,30 @@ class SelfTuning(PolicyBase):
             yield from map(self.decide, queries)
             return
         seen = np.array([examples.seen_from(q) for q in queries])
-        for q, x, row in zip(queries, seen, seen @ examples.rows.T, strict=True):
+        products = seen @ examples.rows.T
+        start, ahead = 0, 1
+        while start < len(queries):
+            changes, stop = examples.changes, start + ahead
             if examples.moves != moves:
-                yield self.decide(q)
-            else:
-                later = examples.rows[known:]
-                yield self._decide(q, x, np.append(row, later @ x) if len(later) else row)
+                yield from map(self.decide, queries[start:])
+                return
+            later = seen[start:stop] @ examples.rows[known:].T
+            there = np.hstack([products[start:stop], later]) if later.size else products[start:stop]
+            outlooks = self._outlooks(seen[start:stop], there)
+            ahead *= 2
+            for outlook in outlooks:
+                yield self._decide(queries[start], outlook)
+                start += 1
+                if examples.changes != changes:
+                    ahead = 1
+                    break
 
-    def _decide(self, q: Vector, seen: NDArray[np.float32], products: NDArray[np.float32] | None = None) -> Decision:
-        outlook = self._history.outlook(seen, closed=self._all_labels_seen, products=products)
+    def _outlooks(self, seen: NDArray[np.float32], products: NDArray[np.float32] | None = None) -> list[Outlook]:
+        if products is None:
+            products = seen @ self._examples.rows.T
+        return self._history.outlooks(seen, products, closed=self._all_labels_seen)
+
+    def _decide(self, q: Vector, outlook: Outlook) -> Decision:
         if len(outlook.conflict) > 1:
             return Ask(Conflict(tuple(self._examples.names[k] for k in outlook.conflict)), self._suggestions(outlook))
         needed = self._value.needed
@@ -113,14 +132,10 @@ class SelfTuning(PolicyBase):
         return self._by_hulls(q, outlook, needed) or self._ask(outlook, needed)
 
     def _guess(self, outlook: Outlook) -> Guess:
-        best = outlook.labels[0]
-        runner_up = self._examples.names[outlook.labels[1]] if len(outlook.labels) > 1 else None
-        ids = self._examples.ids
-        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence(best)[:_EVIDENCE])
-        distance = outlook.distance(best)
-        return Guess(
-            self._examples.names[best], distance, runner_up, evidence=evidence, probability=outlook.probability
-        )
+        names, ids, best = self._examples.names, self._examples.ids, outlook.labels[0]
+        runner_up = names[outlook.labels[1]] if len(outlook.labels) > 1 else None
+        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence(best, _EVIDENCE))
+        return Guess(names[best], outlook.distances[0], runner_up, evidence=evidence, probability=outlook.probability)
 
     def _ask(self, outlook: Outlook, needed: float) -> Ask:
         suggestions = self._suggestions(outlook)
@@ -150,14 +165,11 @@ class SelfTuning(PolicyBase):
         return Guess(found.label, distance, found.runner_up, found.ratio_high, found.evidence, needed)
 
     def _suggestions(self, outlook: Outlook) -> tuple[Suggestion, ...]:
+        names, ids = self._examples.names, self._examples.ids
+        found = zip(outlook.labels, outlook.distances, outlook.nearest, outlook.probabilities, strict=True)
         return tuple(
-            Suggestion(
-                self._examples.names[number],
-                outlook.distance(number),
-                self._examples.ids[outlook.nearest(number)],
-                float(p) if outlook.fitted else None,
-            )
-            for number, p in zip(outlook.labels, outlook.probabilities, strict=True)
+            Suggestion(names[number], distance, ids[nearest], p if outlook.fitted else None)
+            for number, distance, nearest, p in found
         )
 
     def _missing(self) -> str:

@@ -12,6 +12,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from askless.desk.live.erase import retention
+from askless.desk.warm import warm_up
 from askless.errors import AsklessError, Unavailable
 from askless.ledger.database import Database
 from askless.service import errors
@@ -140,8 +141,9 @@ async def _take_over_jobs(service: Service) -> None:
 
 async def _load(service: Service, desk: str) -> None:
     try:
-        embedder = await service.change(desk, lambda desk: desk.settings.embedder)
-        await service.work(service.desks.embedder, embedder)
+        settings = await service.change(desk, lambda desk: desk.settings)
+        await service.work(service.desks.embedder, settings.embedder)
+        await service.work(lambda: warm_up(settings.make_policy()))
     except Unavailable:
         raise
     except AsklessError as error:

@@ -1,0 +1,116 @@
+"""Scores of labels for a block of queries: kernel ridge regression on the examples nearest to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from askless.geometry.jit import told_if_slow
+from askless.policies import neighbourhood_kernels as kernels
+from askless.policies.ordered_examples import OrderedExamples
+
+NEIGHBOURS = 96
+RIDGE = 0.05
+CANDIDATES = 6
+FEATURES = 3
+
+_TOGETHER = 16  # regressions: what they need at a time stays in the processor's cache
+
+Floats = NDArray[np.float64]
+Floats32 = NDArray[np.float32]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhoods:
+    """For each query of a block a line: its nearest examples, the oldest first, and what they say.
+
+    A line of `near`, `similarity` and `part` has `sizes` entries that count, and after them examples that have no say;
+    one of `labels`, `features` and `closest` has `found`, the label with the largest score first.
+    """
+
+    sizes: Places
+    near: Places  # positions
+    similarity: Floats
+    part: Floats  # in the score of its label
+    found: Places
+    labels: Places
+    features: Floats  # score, likeness to the mean of the label, number of its examples
+    closest: Places  # which of the nearest is the nearest of that label
+
+
+def neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floats32, upto: Places) -> Neighbourhoods:
+    """What the first `upto` examples say to each query; `products` are its products with the examples, up to rounding.
+
+    The similarity is 1 - |x - q|^2 / D, with D the mean squared distance between two examples: on the sphere, where
+    D is 2, the cosine. With the kernel k = exp(similarity - 1), the score of label c is
+
+        f_c = k(q)' (K + lambda I)^-1 y_c = the sum of part_i over the examples i of c,     y_c their indicator,
+
+    so a score is a sum of the examples' parts, and these are the evidence for it. Restricting the regression to the
+    nearest examples bounds its cost, whatever their number: 64 to 256 of them gave the same regret as all. Where
+    these have one label only, the nearest example of any other comes along: else that label would seem certain, even
+    to a query far from everything.
+    """
+    warm_up()
+    return _neighbourhoods(examples, queries, products, upto)
+
+
+def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floats32, upto: Places) -> Neighbourhoods:
+    count, at = len(queries), examples.places()
+    spread = np.array([examples.spread(int(n), q) for n, q in zip(upto, queries, strict=True)])
+    keys = products if examples.on_sphere else (products - 0.5 * examples.squares).astype(np.float32)
+    lengths = np.sqrt(examples.squares)
+    near = np.zeros((count, NEIGHBOURS + 1), dtype=np.int64)
+    distances, part, sizes = np.full(near.shape, np.inf), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
+    seen = np.empty((_TOGETHER, NEIGHBOURS + 1, queries.shape[1]), dtype=np.float32)
+    for start in range(0, count, _TOGETHER):
+        some = slice(start, start + _TOGETHER)
+        kernels.nearest(
+            keys[some], upto[some], at, lengths, queries[some], NEIGHBOURS,
+            near[some], distances[some], seen, sizes[some],
+        )  # fmt: skip
+        for size, own in _equally_many(sizes[some]):
+            part[some][own, :size] = _parts(seen[own, :size], distances[some][own, :size], spread[some][own])
+    similarity = 1.0 - distances / spread[:, None]
+    labels, closest = np.zeros((count, CANDIDATES), dtype=np.int64), np.zeros((count, CANDIDATES), dtype=np.int64)
+    features, found = np.zeros((count, CANDIDATES, FEATURES)), np.zeros(count, dtype=np.int64)
+    kernels.candidates(
+        at, upto, queries, spread, examples.on_sphere, near, sizes, similarity, part, labels, features, closest, found
+    )
+    return Neighbourhoods(sizes, near, similarity, part, found, labels, features, closest)
+
+
+def _equally_many(sizes: Places) -> Iterator[tuple[int, slice | Places]]:
+    """The lines of each size: as a slice where that is all of them, so that nothing needs to be copied."""
+    distinct = set(sizes.tolist())
+    for size in distinct:
+        yield size, slice(len(sizes)) if len(distinct) == 1 else np.flatnonzero(sizes == size)
+
+
+def _parts(seen: Floats32, distances: Floats, spread: Floats) -> Floats:
+    """The part of each of the nearest, for queries that have equally many; `seen` are these, from one of them."""
+    kernel = np.empty((*distances.shape, distances.shape[1]))
+    kernels.exponents(seen @ seen.transpose(0, 2, 1), spread, kernel)
+    np.exp(kernel, out=kernel)
+    diagonal = np.arange(distances.shape[1])
+    kernel[:, diagonal, diagonal] = 1.0 + RIDGE
+    part: Floats = np.exp(-distances / spread[:, None])
+    kernels.solve(np.linalg.cholesky(kernel), part)
+    return part
+
+
+@cache
+def warm_up() -> None:
+    """Compile the kernels, or load them from the cache, once in a process."""
+    with told_if_slow():
+        examples = OrderedExamples("sphere")
+        for k in range(2):
+            examples.append(np.eye(2)[k], k, None)
+        queries: Any = np.eye(2, dtype=np.float32)
+        _neighbourhoods(examples, queries, queries @ examples.rows.T, np.array([1, 2]))
