@@ -22,7 +22,10 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+# The bounds stand before the validator: after it they would reach the check, but not the OpenAPI document.
+LabelNumber = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
+LeaseSeconds = Annotated[int, Field(ge=1, le=7 * 24 * 3600), BeforeValidator(_whole)]
+RetentionDays = Annotated[int, Field(ge=1, le=36_500), BeforeValidator(_whole)]
 QueryId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, pattern=patterns.ID), AfterValidator(_not_reserved)]
 QueryIdPath = Annotated[
     str,
@@ -112,7 +115,7 @@ class LabelChangeBody(Body):
 class MergeBody(Body):
     """The number of the label that takes the examples."""
 
-    into: Whole = Field(ge=1, le=2**31 - 1)
+    into: LabelNumber
 
 
 class ExampleBody(Body):
@@ -151,8 +154,8 @@ class SettingsBody(Body):
     audit_rate: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     mode: Literal["live", "shadow"] | None = None
     when_able: Literal["withdraw", "offer"] | None = None
-    lease_seconds: Whole | None = Field(default=None, ge=1, le=7 * 24 * 3600)
-    retention_days: Whole | None = Field(default=None, ge=1, le=36_500, description="null: queries are kept for ever.")
+    lease_seconds: LeaseSeconds | None = None
+    retention_days: RetentionDays | None = Field(default=None, description="null: queries are kept for ever.")
     retain_examples: bool | None = None
     share_examples: bool | None = Field(
         default=None,
