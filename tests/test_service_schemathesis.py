@@ -41,8 +41,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
             yield found
 
 
-# The tool itself ends at a text such as "http://[942]" in an answer, where it looks for links: Python's urlsplit refuses
-# it (schemathesis 4.32.5, `_same_origin_path`). Such a text is no link.
+# The tool itself ends at a text such as "http://[942]" in an answer, where it looks for links: Python's urlsplit
+# refuses it (schemathesis 4.32.5, `_same_origin_path`). Such a text is no link.
 LAUNCHER = """
 from schemathesis.cli import schemathesis
 from schemathesis.engine import observations
