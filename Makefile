@@ -8,7 +8,7 @@ AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 TORCH := torch==2.13.0
 WORKERS ?= 3
 
-.PHONY: run demo test check lint bench soak install minilm debian clean
+.PHONY: run demo test check lint bench soak screenshots install minilm debian clean
 .DEFAULT_GOAL := run
 
 run: $(READY)  ## the service with a sample desk, on this machine alone
@@ -39,6 +39,9 @@ bench: $(READY)  ## every figure of the README and the docs, as rows in benchmar
 soak: $(READY) debian  ## the long checks at full size: geometry against its reference; the service killed, starved, soaked
 	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search.py
 	ASKLESS_SOAK=1 ASKLESS_SOAK_OUT=benchmarks/soak $(PY) -m pytest tests/test_reliability_*.py tests/test_service_schemathesis.py
+
+screenshots: $(READY) debian  ## the pictures of the pages in docs/pages, taken anew; look at each
+	$(PY) -m docs.screens
 
 install: $(READY)  ## the virtual environment alone
 

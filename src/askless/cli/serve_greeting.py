@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from askless.cli import serve_sample
+from askless.desk.sample import ANSWERS
 from askless.service.config import database_option
 
 
@@ -50,7 +51,7 @@ class Greeting:
     def _play(self) -> list[str]:
         answer = {"label": serve_sample.LABEL, "answer": serve_sample.ANSWER}
         return [
-            f"The desk {self.desk} knows {len(serve_sample.ANSWERS)} kinds of question. Paste these into another "
+            f"The desk {self.desk} knows {len(ANSWERS)} kinds of question. Paste these into another "
             "terminal, one after the other:",
             "a question that it has to ask, what the expert says, and a question like it, which it then guesses.",
             *self._key_line(),

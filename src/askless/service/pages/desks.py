@@ -11,7 +11,7 @@ from askless.desk.live.desk import live_desks
 from askless.desk.live.types import TicketStatus
 from askless.ledger import schema
 from askless.service.pages.frame import dress
-from askless.service.pages.parts import empty, words
+from askless.service.pages.parts import empty, link, words
 from askless.service.pages.paths import page
 from askless.service.pages.seat import Seat
 
@@ -32,7 +32,7 @@ async def desks(request: Request) -> RedirectResponse | None:
             with empty("There is no desk yet", "Make one at the terminal, then load this page again:"):
                 words("code", "askless desk create support")
         for name, waiting in rows:
-            with ui.link(target=page(name, "inbox")).classes("card desk"):
+            with link("", page(name, "inbox")).classes("card desk"):
                 words("strong", name)
                 words("span", f"{waiting:,} waiting" if waiting else "nothing waits")
     return None

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 from askless.desk.live.types import TicketStatus
 from askless.ledger import schema
 from askless.service.keys import Role
-from askless.service.pages.parts import empty, words
+from askless.service.pages.parts import empty, link, words
 from askless.service.pages.paths import ASSETS, PAGES, page
 from askless.service.pages.seat import Seat
 
@@ -64,7 +64,7 @@ async def sit(request: Request, desk: str, role: Role = Role.EXPERT) -> Seat | N
             title = f"This page needs a key with the role {role}"
             text = f"You are logged in as {seat.who}, of the role {seat.caller.role}."
         with empty(title, text):
-            ui.link("All desks", f"{PAGES}/")
+            link("All desks", f"{PAGES}/")
     return None
 
 
@@ -75,12 +75,11 @@ def frame(seat: Seat, here: str) -> Iterator[None]:
     dress(f"{place.title} · {seat.desk}", seat)
     with ui.header(elevated=False).classes("top"):
         _mark()
-        ui.link(seat.desk, f"{PAGES}/").classes("desk-name").props('aria-label="All desks"')
+        link(seat.desk, f"{PAGES}/").classes("desk-name").props["title"] = "All desks"
         with ui.element("nav").classes("places").props('aria-label="Pages of this desk"'):
             for other in PLACES:
                 if seat.is_admin or not other.admin:
                     _place(seat, other, here)
-        ui.space()
         _own_menu(seat)
     with ui.element("div").classes(f"content page-{here}"):
         words("h1", place.title).classes("unseen")
@@ -97,15 +96,15 @@ def dress(title: str, seat: Seat) -> None:
 
 
 def _mark() -> None:
-    with ui.link(target=f"{PAGES}/").classes("mark").props('aria-label="askless: all desks"'):
+    with link("", f"{PAGES}/").classes("mark").props('aria-label="askless: all desks"'):
         ui.html(f'<img src="{ASSETS}/askless.svg" alt="" width="26" height="26">', sanitize=False)
 
 
 def _place(seat: Seat, place: Place, here: str) -> None:
-    link = ui.link(target=page(seat.desk, place.name)).classes("place")
+    there = link("", page(seat.desk, place.name)).classes("place")
     if place.name == here:
-        link.classes("here").props('aria-current="page"')
-    with link:
+        there.classes("here").props('aria-current="page"')
+    with there:
         ui.icon(place.icon).props("aria-hidden=true")
         ui.label(place.title)
         if place.name == "inbox":

@@ -18,7 +18,14 @@ def install(app: FastAPI) -> None:
     from nicegui import app as gui
     from nicegui import ui
 
-    from askless.service.pages import desks, inbox
+    from askless.service.pages import conflicts, desks
+    from askless.service.pages.dashboard import page as dashboard
+    from askless.service.pages.history import page as history
+    from askless.service.pages.inbox import page as inbox
+    from askless.service.pages.labels import page as labels
+    from askless.service.pages.map import page as desk_map
+    from askless.service.pages.queue import page as queue
+    from askless.service.pages.settings import page as settings
 
     @app.get("/", include_in_schema=False)
     async def first_page() -> RedirectResponse:
@@ -29,7 +36,7 @@ def install(app: FastAPI) -> None:
         return FileResponse(_STATIC / "login.html", media_type="text/html")
 
     app.mount(ASSETS, StaticFiles(directory=_STATIC), name="assets")
-    for part in (desks, inbox):
+    for part in (desks, inbox, queue, history, labels, desk_map, conflicts, settings, dashboard):
         gui.include_router(part.router)
     gui.config.socket_io_js_transports = ["websocket"]  # a poll would be a request without an end to its number
     ui.run_with(

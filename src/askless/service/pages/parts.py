@@ -32,3 +32,34 @@ def ago(at: datetime, now: datetime) -> str:
             count = seconds // size
             return f"{count} {name}{'s' if count > 1 else ''} ago"
     return "just now"
+
+
+def moment(at: datetime, now: datetime) -> TextElement:
+    """How long ago that was, with the exact time where one points at it."""
+    shown = words("time", ago(at, now))
+    shown.props["title"] = at.strftime("%Y-%m-%d %H:%M:%S %z")
+    shown.props["datetime"] = at.isoformat()
+    return shown
+
+
+def one_line(text: str | None, key: str, longest: int = 240) -> str:
+    """The beginning of a query's text in one line; of one that came as a vector, or was erased, its id."""
+    if text is None:
+        return f"(no text; id {key})"
+    line = " ".join(text[: 4 * longest].split())
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def link(text: str, address: str) -> TextElement:
+    """A link to an address as the browser has it; NiceGUI's own would put the place of the pages before it again."""
+    shown = words("a", text)
+    shown.props["href"] = address
+    return shown
+
+
+def percent(share: float) -> str:
+    """A share in whole percent; what is not certain is never said to be."""
+    shown = round(100 * share)
+    if shown == 100 and share < 1:
+        return "over 99 %"
+    return "under 1 %" if shown == 0 and share > 0 else f"{shown} %"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, tzinfo
 from typing import Any, Concatenate, ParamSpec, TypeVar
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import Request
 from nicegui import Client, background_tasks, ui
@@ -21,6 +25,7 @@ from askless.service.state import Service
 T = TypeVar("T")
 P = ParamSpec("P")
 
+ZONE_COOKIE = "askless_zone"
 _REST = 0.25  # seconds between two renewals of a page at least, however much happens at the desk
 
 
@@ -51,6 +56,14 @@ class Seat:
     def is_admin(self) -> bool:
         """Whether they may change settings."""
         return self.caller.may(Role.ADMIN)
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of their clock, as the browser says; UTC where it does not."""
+        try:
+            return ZoneInfo(unquote(self.client.request.cookies.get(ZONE_COOKIE, "UTC")))
+        except (ValueError, OSError, ZoneInfoNotFoundError):  # not a name, not a file, not there
+            return UTC
 
     # -- what the page does ----------------------------------------------------------------------------------------
     async def read(self, function: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -98,8 +111,7 @@ class Seat:
         try:
             yield
         except LoggedOut:
-            with self.client:
-                ui.navigate.to(LOGIN)
+            self._go(LOGIN)
         except Unavailable as error:
             self.say(str(error), wrong=True)
         except AsklessError as error:
@@ -113,8 +125,11 @@ class Seat:
 
     def go(self, page: str) -> None:
         """Open another page of this desk."""
-        with self.client:
-            ui.navigate.to(f"{PAGES}/{self.desk}/{page}")
+        self._go(f"{PAGES}/{self.desk}/{page}")
+
+    def _go(self, address: str) -> None:
+        """Not by NiceGUI's own way, which puts the place of the pages before every address."""
+        self.client.run_javascript(f"location.assign({json.dumps(address)})")
 
     # -- live ------------------------------------------------------------------------------------------------------
     def on_change(self, renew: Callable[[], Awaitable[None]], *, every: float | None = None) -> None:

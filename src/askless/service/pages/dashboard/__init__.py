@@ -1,0 +1,1 @@
+"""The dashboard: what the desk saves, and how far to trust it."""

@@ -1,0 +1,1 @@
+"""The history: past queries with what was decided and why."""

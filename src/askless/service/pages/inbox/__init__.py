@@ -1,0 +1,1 @@
+"""The inbox: one question at a time."""

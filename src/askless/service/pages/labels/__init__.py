@@ -1,0 +1,1 @@
+"""The labels: their answer texts and examples."""

@@ -1,0 +1,1 @@
+"""The map: examples and hulls in a plane."""

@@ -1,0 +1,1 @@
+"""The queue: all that waits, and answers to many at once."""

@@ -1,0 +1,69 @@
+// Keys on pages with rows: they move the browser's own focus, so that nothing has to be asked of the service.
+// A row has `data-row`; in it are `data-open`, the button that opens it, and `data-select`, its box to tick.
+const rows = {
+  at: -1, // the place of the row that had the focus last
+  last: null,
+
+  all() {
+    return [...document.querySelectorAll("[data-row]")];
+  },
+  focus(place) {
+    const row = rows.all()[place];
+    row?.querySelector("[data-open]")?.focus();
+    row?.scrollIntoView({ block: "nearest" });
+  },
+  click(selector, inside = document) {
+    const found = inside?.querySelector(selector);
+    if (!found) return false;
+    found.click();
+    return true;
+  },
+  press(key) {
+    const panel = document.querySelector(".q-dialog [data-panel]");
+    if (panel) {
+      if (document.querySelectorAll(".q-dialog").length > 1) return false;
+      if (/^[1-9]$/.test(key)) return rows.click(`[data-offer="${key}"]`, panel);
+      return key === "/" && rows.click("[data-another]", panel);
+    }
+    if (document.querySelector(".q-dialog, .q-menu")) return false;
+    const shown = rows.all();
+    const here = shown.findIndex((row) => row.contains(document.activeElement));
+    const down = key === "j" || (key === "ArrowDown" && here >= 0);
+    const up = key === "k" || (key === "ArrowUp" && here >= 0);
+    if (down || up) {
+      rows.focus(here < 0 ? 0 : Math.min(Math.max(here + (down ? 1 : -1), 0), shown.length - 1));
+      return true;
+    }
+    if (key === "x" && here >= 0) {
+      rows.click("[data-select]", shown[here]);
+      rows.focus(here); // the box would keep the focus, and Enter would tick it again
+      return true;
+    }
+    if (key === "a") return rows.click("[data-answer]:not([disabled])");
+    if (key === "/") {
+      document.querySelector("input[data-search], [data-search] input")?.focus();
+      return true;
+    }
+    return false;
+  },
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+  if (rows.press(event.key)) event.preventDefault();
+});
+
+document.addEventListener("focusin", (event) => {
+  rows.last = event.target.closest?.("[data-row]") || null;
+  rows.at = rows.last ? rows.all().indexOf(rows.last) : -1;
+});
+
+// A row that goes while it has the focus hands it to the one that comes into its place.
+new MutationObserver(() => {
+  if (rows.last && !rows.last.isConnected && document.activeElement === document.body) {
+    rows.last = null;
+    const shown = rows.all();
+    if (shown.length) rows.focus(Math.min(rows.at, shown.length - 1));
+  }
+}).observe(document.documentElement, { childList: true, subtree: true });
