@@ -25,8 +25,12 @@ from typing import TYPE_CHECKING
 import httpx
 from docs.week import EXPERTS, Clock, played_week
 
+from askless.datasets.sample import support_questions
+from askless.desk.live import tickets
 from askless.desk.live.configure import configure
+from askless.desk.live.desk import LiveDesk
 from askless.desk.live.desks import Desks
+from askless.desk.live.types import Why
 from askless.ledger.database import Database
 from askless.service.keys import Role, create_key
 
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 OUT = Path(__file__).with_name("pages")
 DESK = "support"
 START_SECONDS = 90
-COLOURS = 128  # of a picture: the pages have few, and the files stay small
+COLOURS = 256  # of a picture: the pages have few, and the files stay small
 PRICES = {"call": 2, "mistake": 20, "currency": "€"}
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage")
 
@@ -57,7 +61,7 @@ PICTURES = (
     Picture("queue", "queue"),
     Picture("history", "history"),
     Picture("labels", "labels?label=track+order"),
-    Picture("map", "map?label=track+order&label=card+not+arrived&label=return+item"),
+    Picture("map", "map?label=track+order&label=card+not+arrived&label=return+item", height=860),
     Picture("dashboard", "dashboard", height=1000),
     Picture("settings", "settings"),
     Picture("inbox-dark", "inbox", dark=True),
@@ -89,7 +93,15 @@ def prepare(where: Path) -> str:
             played_week(desks, DESK, clock, end=end)
             # A desk with audits tells its experts nothing of what it thinks; the pictures should show that it can.
             desks.run(DESK, lambda live: configure(live, {"audit_rate": 0.0}, "admin")).result()
+            desks.run(DESK, answer_audits).result()
         return create_key(database, EXPERTS[0], Role.ADMIN).secret
+
+
+def answer_audits(live: LiveDesk) -> None:
+    """The audits that still wait are answered, so that the inbox shows a question that the desk was unsure of."""
+    truth = dict(zip(*support_questions(), strict=True))
+    while (ticket := tickets.next_ticket(live, EXPERTS[0])) is not None and ticket.why is Why.AUDIT:
+        tickets.answer(live, ticket.id, truth[str(ticket.text)], EXPERTS[0])
 
 
 @contextmanager
@@ -180,7 +192,7 @@ def small(png: bytes) -> bytes:
         return png
     file = io.BytesIO()
     with Image.open(io.BytesIO(png)) as image:
-        image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
+        image.convert("RGB").quantize(COLOURS, kmeans=2, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
     return min(png, file.getvalue(), key=len)
 
 

@@ -93,6 +93,15 @@ def test_a_labels_hull_holds_its_examples_and_its_corners_are_some_of_them(datab
             assert set(shape.corners) == set(mine)
 
 
+def test_the_spread_of_a_label_is_the_radius_of_its_examples(database: Database) -> None:
+    """Of unit vectors with the mean m, the mean squared distance to m is 1 - |m|^2."""
+    vectors = clusters({"a": 40, "b": 7, "one": 1})
+    fill(database, vectors)
+    for shape in look(database).labels:
+        m = vectors[shape.label].mean(axis=0)
+        assert shape.spread == pytest.approx(np.sqrt(max(1 - m @ m, 0.0)), abs=1e-3 if shape.label == "one" else 1e-5)
+
+
 def test_the_nearest_labels_are_those_at_the_smallest_angle_in_all_dimensions(database: Database) -> None:
     vectors = clusters(dict.fromkeys("abcdef", 10))
     fill(database, vectors)

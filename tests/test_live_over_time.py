@@ -53,6 +53,11 @@ def test_each_span_is_counted_as_by_hand(database: Database, bucket: str, span: 
             assert (one.audits.low, one.audits.high) == pytest.approx((exact.low, exact.high))
         else:
             assert one.audits is None
+        shadow = [r for r in mine if r["why"] == "shadow" and r["guess"]]
+        seen = [r for r in shadow if r["ticket"] == "answered"]
+        counted = (one.shadow_guesses, one.shadowed, one.shadowed_wrong)
+        assert counted == (len(shadow), len(seen), sum(r["guess"] != r["label"] for r in seen))
+        assert (one.shadow is None) == (not seen)
         sure = [0.5 if r["p"] is None else r["p"] for r in guesses]
         assert one.mean_probability == (pytest.approx(np.mean(sure)) if sure else None)
         waits = [r["seconds"] for r in calls]

@@ -22,6 +22,7 @@ from browser import WAIT, Site, connected, needs_axe, needs_browser, violations
 pytestmark = needs_browser
 expect.set_options(timeout=WAIT)
 
+MARKS = (("fill", "--series-1"), ("stroke", "--ink"))  # the desk's bar, and the lines of intervals
 HOSTILE = ("<img src=x onerror=window.hacked=1>", "=1+1", "{a|b} \u05e9\u05dc\u05d5\u05dd", "W" * 90)
 
 
@@ -86,7 +87,9 @@ def test_the_figures_are_those_of_the_api(pages: Site, week: str) -> None:
     expect(figure(page, "Answered automatically").locator("strong")).to_have_text(
         percent(known["automated"]), use_inner_text=True
     )
-    expect(figure(page, "Asked")).to_contain_text(f"{known['calls']:,}")
+    expect(figure(page, "Answered by experts").locator("strong")).to_have_text(f"{known['calls']:,}")
+    audited = f"{known['audits']['audited']} of them to audit a guess"
+    expect(figure(page, "Answered by experts")).to_contain_text(audited)
     expect(figure(page, "Waiting now").locator("strong")).to_have_text(f"{known['waiting']:,}")
     said = plain(figure(page, "Median wait").locator("strong").text_content())
     sizes = {"h": 3600, "min": 60, "s": 1}
@@ -96,10 +99,9 @@ def test_the_figures_are_those_of_the_api(pages: Site, week: str) -> None:
     )
     audits, said = known["audits"], plain(figure(page, "Wrong guesses").text_content())
     assert percent(audits["rate"]) in said
-    assert f"It said {percent(known['mean_probability'])} right" in said
-    right = f"{percent(1 - audits['rate'])} ({100 * (1 - audits['high']):.1f} to {100 * (1 - audits['low']):.1f})"
-    assert f"audits found {right}" in said
-    assert f"{audits['audited']} audits" in said
+    assert f"{audits['wrong']} of {audits['audited']} audited guesses" in said
+    assert f"and {percent(audits['high'])}, with 95 % confidence" in said
+    assert f"the desk expected {percent(1 - known['mean_probability'])}" in said
 
 
 def test_the_money_saved_comes_of_the_prices_and_these_stay_in_the_browser(pages: Site, week: str) -> None:
@@ -110,11 +112,12 @@ def test_the_money_saved_comes_of_the_prices_and_these_stay_in_the_browser(pages
     page.get_by_label("Currency sign").fill("<b>")
     saved = statistics(pages, week, call_price=3.5, mistake_price=40)["saved"]
     digits = 2 if max(abs(saved["low"]), abs(saved["high"])) < 100 else 0
-    shown = f"{'-' if saved['value'] < 0 else ''}<b>{abs(saved['value']):,.{digits}f}"
+    minus = "\N{MINUS SIGN}" if saved["value"] < 0 else ""
+    shown = f"{minus}<b>{abs(saved['value']):,.{digits}f}"
     expect(figure(page, "Saved").locator("strong")).to_have_text(shown)
     with page.expect_download() as file:
         page.get_by_text("Download the figures as CSV").click()
-    rows = {row["figure"]: row for row in read(file.value.path().read_text(encoding="utf-8"))}
+    rows = {row["figure"]: row for row in read(file.value.path().read_text(encoding="utf-8-sig"))}
     assert [float(rows["saved"][name]) for name in ("value", "low", "high")] == pytest.approx(
         [saved["value"], saved["low"], saved["high"]]
     )
@@ -144,6 +147,20 @@ def test_hovering_says_what_the_chart_shows_and_a_change_leaves_it_there(pages: 
     expect(said).to_contain_text(answers)
 
 
+def test_a_bar_keeps_its_colour_and_interval_while_it_is_pointed_at(pages: Site, week: str) -> None:
+    page = pages.open(f"/ui/{week}/dashboard?span=all")
+    drawn = chart(page, "Regret").locator(".nicegui-echart")
+    drawn.scroll_into_view_if_needed()
+    marks = [drawn.locator(f"path[{how}='var({colour})']") for how, colour in MARKS]
+    for mark in marks:
+        expect(mark).not_to_have_count(0)
+    before = [mark.count() for mark in marks]
+    box = place(drawn)
+    page.mouse.move(box["x"] + 140, box["y"] + 35)
+    expect(page.locator(".chart-said:visible strong")).to_have_text("this desk")
+    assert [mark.count() for mark in marks] == before
+
+
 def test_the_table_and_the_file_hold_the_numbers_of_the_chart(pages: Site, week: str) -> None:
     page = pages.open(f"/ui/{week}/dashboard?span=all&by=day")
     card = chart(page, "Answered automatically")
@@ -157,7 +174,7 @@ def test_the_table_and_the_file_hold_the_numbers_of_the_chart(pages: Site, week:
     with page.expect_download() as file:
         card.get_by_role("link", name="Download as CSV").click()
     assert file.value.suggested_filename == "week-automated.csv"
-    rows = read(file.value.path().read_text(encoding="utf-8"))
+    rows = read(file.value.path().read_text(encoding="utf-8-sig"))
     assert [(row["start"], int(row["guesses"]), float(row["automated"])) for row in rows] == [
         (bucket["start"], bucket["guesses"], pytest.approx(bucket["automated"])) for bucket in buckets
     ]
@@ -201,8 +218,8 @@ def test_hostile_labels_are_text_in_charts_tables_and_files(pages: Site) -> None
     card.get_by_text("Show as table").click()
     expect(card.locator("tbody td:first-child")).to_have_text(sorted(HOSTILE))
     own = _bearer(pages.key["expert"])
-    file = httpx.get(f"{pages.url}/ui/{desk}/dashboard.csv?chart=labels", headers=own).text
-    cells = [row["label"] for row in read(file)]
+    file = httpx.get(f"{pages.url}/ui/{desk}/dashboard.csv?chart=labels", headers=own).content
+    cells = [row["label"] for row in read(file.decode("utf-8-sig"))]
     assert cells == ["'=1+1" if label == "=1+1" else label for label in sorted(HOSTILE)]
     assert page.evaluate("window.hacked") is None
     link = card.get_by_role("link", name=HOSTILE[0]).get_attribute("href")
@@ -220,9 +237,13 @@ def test_an_empty_desk_says_what_will_be_here_and_fills_by_itself(pages: Site) -
     page = pages.open(f"/ui/{desk}/dashboard")
     expect(page.get_by_text("Nothing has come in yet")).to_be_visible()
     expect(page.locator(".chart")).to_have_count(0)
+    with pages.http("expert") as http:
+        for chart, status in (("figures", 200), ("automated", 404), ("regret", 404)):
+            answer = http.get(f"/ui/{desk}/dashboard.csv", params={"chart": chart, "span": "all"})
+            assert answer.status_code == status
     pages.ask(desk, "the first question of all")
     expect(figure(page, "Waiting now").locator("strong")).to_have_text("1")
-    expect(figure(page, "Answered automatically")).to_contain_text("0 of 1 question without asking")
+    expect(figure(page, "Answered automatically")).to_contain_text("0 of 1 question by a guess")
     expect(page.locator(".chart svg")).to_have_count(6)
     expect(page.get_by_text("Nothing has come in yet")).to_have_count(0)
 
@@ -239,6 +260,8 @@ def test_without_audits_it_says_so_and_shows_an_admin_where_to_turn_them_on(page
         expect(figure(page, "Saved")).to_contain_text("not known")
     expect(admin.get_by_role("link", name="Turn audits on").first).to_have_attribute("href", f"/ui/{desk}/settings")
     expect(expert.get_by_role("link", name="Turn audits on")).to_have_count(0)
+    expect(chart(expert, "Wrong guesses")).not_to_contain_text("95 % interval")  # of which there is none
+    expect(chart(expert, "Regret")).to_contain_text("(not known)")
 
 
 def test_shadow_mode_shows_the_guesses_it_did_not_give(pages: Site) -> None:
@@ -250,8 +273,16 @@ def test_shadow_mode_shows_the_guesses_it_did_not_give(pages: Site) -> None:
     assert (known["shadow_guesses"], known["shadow"]["wrong"]) == (2, 1)
     page = pages.open(f"/ui/{desk}/dashboard")
     expect(figure(page, "Guesses recorded").locator("strong")).to_have_text("2")
-    expect(figure(page, "Of them wrong")).to_contain_text("1 of 2 by all answers")
-    expect(page.get_by_role("heading", name="Regret so far")).to_have_count(0)
+    expect(figure(page, "Of them wrong")).to_contain_text("1 of 2 answered guesses was wrong")
+    for title, cells in (
+        ("Would be answered automatically", ["2", "2", "100.0 %"]),
+        ("Wrong guesses", ["2", "2", "1"]),
+    ):
+        chart(page, title).get_by_text("Show as table").click()
+        row = chart(page, title).locator("tbody tr")
+        expect(row).to_have_count(1)
+        assert [plain(cell) for cell in row.locator("td").all_text_contents()][1:4] == cells
+    expect(page.get_by_role("heading", name="Regret")).to_have_count(0)
     expect(page.get_by_label("A wrong answer costs")).to_be_hidden()
 
 
@@ -272,7 +303,7 @@ def test_the_time_is_in_the_address_and_can_be_chosen_by_keyboard(pages: Site, w
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone_and_can_be_used_by_all(pages: Site, week: str, scheme: str) -> None:
     page = pages.open(f"/ui/{week}/dashboard?span=all", width=390, height=800, color_scheme=scheme)
-    for title in ("Error rate of the guesses", "Labels that cause most questions"):
+    for title in ("Wrong guesses", "Labels that cause most questions"):
         chart(page, title).get_by_text("Show as table").click()
         expect(chart(page, title).get_by_role("table")).to_be_visible()
     expect(page.locator(".chart svg")).to_have_count(6)

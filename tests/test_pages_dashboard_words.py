@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from scipy.stats import binomtest
 
 pytest.importorskip("nicegui", reason="needs nicegui: pip install 'askless[serve]'")
 
@@ -45,14 +46,14 @@ def test_shares_never_claim_to_be_all_or_nothing() -> None:
 
 def test_amounts_have_cents_where_they_are_small() -> None:
     assert money(12.5, "€") == "€12.50"
-    assert money(-1234.6, "€") == "-€1,235"
+    assert money(-1234.6, "€") == "\N{MINUS SIGN}€1,235"
     assert plain(money(12, "EUR", beside=5000)) == "EUR 12"
     assert money(-0.001, "€") == "€0.00"
     assert money(5, "") == "5.00"
 
 
 def test_numbers_have_separators() -> None:
-    assert [quantity(number) for number in (0, 2, 2.25, 12_345.6)] == ["0", "2", "2.2", "12,346"]
+    assert [quantity(number) for number in (0, 0.04, 2, 2.25, 12_345.6)] == ["0", "0.04", "2", "2.2", "12,346"]
     assert number_of(1, "answer", "answers") == "1 answer"
     assert number_of(1_200, "answer", "answers") == "1,200 answers"
 
@@ -60,12 +61,16 @@ def test_numbers_have_separators() -> None:
 def test_trust_sets_what_audits_found_beside_what_was_said() -> None:
     rate = error_rate(112, 4)
     assert rate is not None
-    said = plain(trust(rate, 0.971))
-    assert (
-        said
-        == f"It said 97.1 % right; audits found 96.4 % ({100 * (1 - rate.high):.1f} to {100 * (1 - rate.low):.1f})."
+    exact = binomtest(4, 112).proportion_ci(0.95, method="exact")
+    found = (
+        f"4 of 112 audited guesses were wrong; the true rate lies between {100 * exact.low:.1f} % and "
+        f"{100 * exact.high:.1f} %, with 95 % confidence."
     )
-    assert plain(trust(rate, None)).startswith("Audits found 96.4 %")
+    assert plain(trust(rate, None)) == found
+    assert plain(trust(rate, 0.971)) == f"{found} By the probabilities that it gave, the desk expected 2.9 %."
+    one = error_rate(1, 1)
+    assert one is not None
+    assert trust(one, None).startswith("1 of 1 audited guess was wrong")
 
 
 @pytest.mark.parametrize(

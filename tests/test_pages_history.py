@@ -185,6 +185,15 @@ def test_live_rows_change_in_place_and_new_ones_are_counted(pages: Site) -> None
     expect(rows(page)).to_have_count(9)
 
 
+def test_an_erased_text_goes_from_an_open_page(pages: Site) -> None:
+    desk = made(pages, "erased")
+    page = pages.open(f"/ui/{desk}/history")
+    expect(page.get_by_text(ODD)).to_have_count(1)
+    with pages.http("admin") as http:
+        assert http.delete(f"/api/v1/desks/{desk}/queries/{query(pages, desk, ODD)['id']}").is_success
+    expect(page.get_by_text(ODD)).to_have_count(0)
+
+
 def test_a_blind_desk_leaves_out_what_waits(pages: Site) -> None:
     desk = pages.make_desk("blind", policy="similarity-threshold:0.9", audit_rate=1.0)
     pages.teach(desk, TAUGHT)

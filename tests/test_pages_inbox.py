@@ -128,6 +128,9 @@ def test_an_answer_says_what_else_it_settles(pages: Site) -> None:
     said(page, "3 waiting questions are now answered by this.")
     nothing_waits(page)
     assert sorted(outcome(pages, desk, row["id"])["status"] for row in same) == ["answered", *["guessed"] * 3]
+    page.keyboard.press("u")
+    said(page, "Taken back. The 3 questions that the desk answered by it keep that answer: see the history.")
+    assert sorted(outcome(pages, desk, row["id"])["status"] for row in same) == ["asked", *["guessed"] * 3]
 
 
 def test_the_guess_is_shown_with_its_reasons_and_enter_takes_it(pages: Site) -> None:

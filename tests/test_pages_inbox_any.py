@@ -86,6 +86,19 @@ def test_everything_is_there_for_the_mouse_and_the_finger(pages: Site) -> None:
     said(page, "Answered “reset password”")
 
 
+@pytest.mark.parametrize(("width", "height"), [(1200, 600), (768, 600), (390, 600)])
+def test_what_can_be_done_is_in_sight_under_many_suggestions(pages: Site, width: int, height: int) -> None:
+    desk = pages.make_desk(f"crowded-{width}")
+    pages.teach(desk, {f"a question about item {number}": f"item {number}" for number in range(9)})
+    pages.ask(desk, "which item is it?")
+    page = pages.open(f"/ui/{desk}/inbox", width=width, height=height)
+    asked(page, "which item is it?")
+    expect(page.locator(".offer").last).to_be_visible()
+    expect(page.locator(".offer").last).not_to_be_in_viewport(ratio=1)
+    for name in ("Search labels", "New label", "Skip"):
+        expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+
+
 @needs_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_inbox_can_be_used_by_all(pages: Site, scheme: str) -> None:

@@ -142,11 +142,12 @@ def test_a_restart_in_mid_work_loses_nothing(pages: Site, kill: bool) -> None:
     _answer_with_what_was_typed(page)
     with pages.http("client") as http:
         found = http.get(f"/api/v1/desks/{desk}/queries/{_first_key(pages, desk)}").json()
-    assert (found["label"], found["answer"]) == ("shipping", "We deliver to all of Europe.")
+    assert (found["label"], found["answer"]) == ("shipping", "We deliver to all of Europe. And beyond.")
 
 
 def _answer_with_what_was_typed(page: Page) -> None:
-    expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    expect(page.get_by_label("Answer that is sent")).to_be_focused()  # as it was
+    page.keyboard.type(" And beyond.")
     page.keyboard.press("Control+Enter")
     said(page, "Answered “shipping”")
     asked(page, "the next one")

@@ -159,6 +159,11 @@ def test_a_merge_says_before_what_moves(pages: Site) -> None:
     pages.teach(desk, TAUGHT)
     page = open_labels(pages, desk, "?label=refund")
     page.get_by_role("button", name="Merge into").click()
+    choosing = page.get_by_role("dialog", name="Merge refund into")
+    expect(choosing.get_by_role("option")).to_contain_text(["login", "track order"])  # and not itself
+    choosing.get_by_role("combobox").fill("quite another")
+    expect(choosing).to_contain_text("No other label is like that.")
+    expect(choosing.get_by_role("option")).to_have_count(0)
     choose(page, "track")
     dialog = page.get_by_role("dialog", name="Merge refund into track order?")
     expect(dialog).to_contain_text("2 examples move to track order; the answer text of track order stays")

@@ -19,6 +19,12 @@ from browser import Site, connected, needs_axe, needs_browser, violations
 pytestmark = needs_browser
 
 
+def socket_of(pages: Site, client: str) -> str:
+    """The address of the connection behind the page of that client."""
+    query = f"EIO=4&transport=websocket&client_id={client}"
+    return f"{pages.url.replace('http', 'ws')}/ui/_nicegui_ws/socket.io/?{query}"
+
+
 def test_who_is_not_logged_in_is_led_to_the_login_and_then_to_the_page(pages: Site) -> None:
     desk = pages.make_desk("returns")
     page = pages.window(None)
@@ -107,7 +113,7 @@ def test_a_page_whose_key_is_revoked_shows_nothing_more(pages: Site) -> None:
 def test_a_page_of_another_site_gets_no_connection(pages: Site) -> None:
     answer = httpx.post(f"{pages.url}/api/v1/session", json={"key": pages.key["expert"]})
     cookie = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}"}
-    address = f"{pages.url.replace('http', 'ws')}/ui/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    address = socket_of(pages, "of-no-page")
     with connect(address, additional_headers=cookie, origin=Origin(pages.url)) as own:
         assert str(own.recv(timeout=20)).startswith("0")
     refused: list[tuple[dict[str, str], Origin | None]] = [
@@ -132,6 +138,29 @@ def test_pages_take_nothing_from_other_sites_and_stand_in_no_frame(pages: Site) 
     policy = answer.headers["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
+
+
+def test_nothing_but_the_librarys_own_files_is_given_to_strangers(pages: Site) -> None:
+    for path in ("inbox", "dashboard.csv", "zzz", "1.0/static/x", "1.0/static/../../inbox"):
+        answer = httpx.get(f"{pages.url}/ui/_nicegui/{path}")
+        assert (answer.status_code, answer.headers["location"][:6]) == (303, "/login"), path
+    polled = httpx.get(f"{pages.url}/ui/_nicegui_ws/socket.io/?EIO=4&transport=polling")
+    assert polled.status_code == 303
+    with pages.http("expert") as http:
+        assert not http.get("/ui/_nicegui_ws/socket.io/?EIO=4&transport=polling").is_success
+
+
+def test_a_page_answers_to_nobody_but_who_opened_it(pages: Site) -> None:
+    desk = pages.make_desk("mine-alone")
+    page = pages.open(f"/ui/{desk}/inbox", "admin")
+    address = socket_of(pages, page.evaluate("window.clientId"))
+    own = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == COOKIE)
+    with connect(address, additional_headers={"Cookie": f"{COOKIE}={own}"}, origin=Origin(pages.url)) as socket:
+        assert str(socket.recv(timeout=20)).startswith("0")
+    answer = httpx.post(f"{pages.url}/api/v1/session", json={"key": pages.key["expert"]})
+    others = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}"}
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(address, additional_headers=others, origin=Origin(pages.url))
 
 
 def test_errors_of_the_api_stay_problems_beside_the_pages(pages: Site) -> None:

@@ -10,9 +10,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from askless.desk.live.projection import LabelShape, Map, Point
-from askless.desk.live.spread import spreads
-from askless.ledger import schema
-from askless.ledger.database import Database
 from askless.service.pages.map.chart import COLOURED, COLOURS, GREY, View, looks, options, plain
 from browser import Site, connected, needs_axe, needs_browser, violations
 
@@ -73,6 +70,7 @@ def test_every_example_is_a_point_and_its_spread_and_neighbours_are_named(pages:
     expect(page.get_by_text("All 7 examples")).to_contain_text(re.compile(r"holds \d+ % of the variance"))
     item = page.locator(".map-legend li", has_text="refund (").first  # as a neighbour of another
     expect(item).to_contain_text("nearest:")
+    expect(item).to_contain_text(re.compile(r"\d example.*, spread 0\.\d\d"))
     expect(page.get_by_role("img", name="Map of 7 examples of 3 labels")).to_be_visible()
 
 
@@ -155,6 +153,20 @@ def test_the_map_says_when_it_is_not_of_now_and_draws_anew_when_told(pages: Site
 
 
 @needs_browser
+def test_a_picked_label_that_is_gone_leaves_the_map_and_the_address(pages: Site) -> None:
+    desk = pages.make_desk("gone")
+    pages.teach(desk, TAUGHT)
+    page = open_map(pages, desk, "?label=refund&label=track+order")
+    with pages.http() as http:
+        labels = {label["name"]: label["id"] for label in http.get(f"/api/v1/desks/{desk}/labels").json()["items"]}
+        merging = f"/api/v1/desks/{desk}/labels/{labels['refund']}/merge"
+        assert http.post(merging, json={"into": labels["track order"]}).is_success
+    page.get_by_role("button", name="Draw it anew").click()
+    expect(page).to_have_url(re.compile(r"/map\?label=track\+order$"))
+    expect(page.get_by_role("checkbox", name="refund")).to_have_count(0)
+
+
+@needs_browser
 def test_hostile_texts_stand_in_the_tooltip_as_they_are(pages: Site) -> None:
     desk = pages.make_desk("hostile")
     lines = "\n".join(f"line {n}" for n in range(1000))
@@ -200,7 +212,7 @@ def test_the_map_can_be_used_by_all(pages: Site) -> None:
 
 # -- what is drawn -------------------------------------------------------------------------------------------------
 def _shape(label: str, examples: int) -> LabelShape:
-    return LabelShape(label, 0.0, 0.0, examples, ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), ())
+    return LabelShape(label, 0.0, 0.0, examples, 0.5, ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)), ())
 
 
 def _many(labels: int) -> Map:
@@ -247,20 +259,3 @@ def test_colours_stand_out_from_the_cards_of_both_themes(ground: str) -> None:
 def test_what_looks_like_a_style_of_echarts_is_plain_text() -> None:
     assert not re.search(r"\{[a-zA-Z0-9_]+\|", plain("a {bold|b} c"))
     assert plain("a {bold|b} c").replace("\u200b", "") == "a {bold|b} c"
-
-
-@needs_browser
-def test_the_spread_is_the_radius_of_the_examples(pages: Site) -> None:
-    """Of unit vectors with the mean m, the mean squared distance to m is 1 - |m|^2."""
-    desk = pages.make_desk("spread")
-    pages.teach(desk, TAUGHT)
-    with Database(pages.where) as database, database.read() as connection:
-        q = schema.queries.c
-        number = connection.execute(schema.desks.select().where(schema.desks.c.name == desk)).one().id
-        rows = connection.execute(schema.queries.select().where(q.desk == number)).all()
-        found = spreads(connection, number)
-    assert set(found) == set(TAUGHT.values())
-    for label, radius in found.items():
-        X = np.array([np.frombuffer(row.vector, dtype=np.float32) for row in rows if row.label == label])
-        mean = X.mean(axis=0, dtype=np.float64)
-        assert radius == pytest.approx(np.sqrt(1 - mean @ mean), abs=1e-5)

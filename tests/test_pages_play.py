@@ -68,9 +68,11 @@ def test_without_the_expert_the_questions_wait_for_who_plays_them(pages: Site) -
     )
     rows = {row["text"]: row for row in queries(pages, desk)}
     expect(page.locator(".asked")).to_be_visible()
+    expect(page.get_by_role("button", name="More")).to_be_hidden()  # one play at a time
     assert page.locator(".asked").inner_text() in rows
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="More")).to_be_visible()
     asked(page, page.locator(".asked").inner_text())
     page.keyboard.type("nfirst label")
     expect(page.get_by_label("Name", exact=True)).to_have_value("first label")

@@ -15,7 +15,7 @@ from askless.ledger.database import Database
 from askless.service.pages.settings.fields import _kind
 from askless.service.pages.settings.words import TITLES, effect_in_words, said
 from askless.types import Costs
-from browser import Site, needs_axe, needs_browser, violations
+from browser import Site, connected, needs_axe, needs_browser, violations
 
 TAUGHT = {f"Where is parcel number {n}?": "track order" for n in range(8)} | {
     f"I want a refund for order {n}": "refund" for n in range(8)
@@ -135,6 +135,42 @@ def test_what_another_admin_did_meanwhile_is_told_and_not_overwritten(pages: Sit
     save(page)
     expect(page.get_by_text("Saved. Lease: 900 seconds → 120 seconds.")).to_be_visible()
     assert (settings_of(pages, desk)["lease_seconds"], settings_of(pages, desk)["retention_days"]) == (120, 30)
+
+
+@needs_browser
+def test_a_save_is_not_taken_back_over_what_another_admin_did_since(pages: Site) -> None:
+    desk = pages.make_desk("undone")
+    page = open_settings(pages, desk)
+    setting(page, "Lease").get_by_role("spinbutton").fill("120")
+    save(page)
+    expect(page.get_by_text("Saved. Lease: 300 seconds → 120 seconds.")).to_be_visible()
+    with pages.http() as http:
+        assert http.patch(f"/api/v1/desks/{desk}", json={"lease_seconds": 900}).is_success
+    expect(setting(page, "Lease").get_by_role("spinbutton")).to_have_value("900")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Another admin has changed the lease meanwhile: nothing was changed.")).to_be_visible()
+    assert settings_of(pages, desk)["lease_seconds"] == 900
+
+
+@needs_browser
+def test_what_is_not_saved_yet_outlives_a_new_load_of_the_page(pages: Site) -> None:
+    desk = pages.make_desk("reloaded")
+    page = open_settings(pages, desk)
+    setting(page, "Costs").get_by_label("For a wrong guess").fill("-25")
+    setting(page, "Mode").get_by_text("Shadow").click()
+    setting(page, "Retention").get_by_role("spinbutton").fill("30")
+    unsaved = page.get_by_text("Not saved yet: costs, mode, retention.")
+    expect(unsaved).to_be_visible()
+    page.wait_for_function("askless.kept('settings reloaded').includes('retention_days')")
+    page.reload()
+    connected(page)
+    expect(unsaved).to_be_visible()
+    expect(setting(page, "Costs").get_by_label("For a wrong guess")).to_have_value("-25")
+    expect(setting(page, "Costs")).to_contain_text("A question costs 2, a mistake 26.")
+    save(page)
+    expect(page.get_by_text("Everything is saved.")).to_be_visible()
+    assert settings_of(pages, desk)["costs"]["wrong"] == -25
+    page.wait_for_function("askless.kept('settings reloaded') === ''")
 
 
 @needs_browser

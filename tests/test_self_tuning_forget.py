@@ -82,11 +82,16 @@ def test_forgetting_many_at_once_is_forgetting_them_one_by_one() -> None:
     assert [e.id for e in many.examples()][:2] == [1, 2]
 
 
-def test_nothing_of_a_forgotten_example_is_saved() -> None:
+@pytest.mark.parametrize("space", ["sphere", "euclidean"])
+def test_nothing_of_a_forgotten_example_is_saved(space: str) -> None:
     X, y = clusters(60, 80)
-    policy = taught(X, y)
+    policy = SelfTuning(space=space)
+    for x, label in zip(X, y, strict=True):
+        policy.learn(x, label)
     first = next(policy.examples()).x
+    left = [example.x for example in policy.examples()][1:]
     policy.forget(0)
+    assert np.allclose([example.x for example in policy.examples()], left, atol=1e-6)
     for value in policy.state().values():
         if isinstance(value, np.ndarray) and value.shape[-1:] == first.shape:
             assert not np.isclose(np.atleast_2d(value), first, atol=1e-6).all(axis=1).any()

@@ -63,6 +63,24 @@ def test_known_questions_are_answered_at_once_and_each_answer_changes_the_next_d
         assert len(results[0]["id"]) == 32, "an id is made where none is given"
 
 
+def test_an_expert_sees_no_guess_before_answering_its_audit(served: Served) -> None:
+    desk = served.make_desk("audited", policy="similarity-threshold:0.9", audit_rate=1.0)
+    served.teach(desk, TEXTS)
+    assert served.client.post(f"{desk}/queries", json={"id": "a", "text": "I forgot my password"}).json()["label"]
+    asked = served.client.post(f"{desk}/queries", json={"id": "b", "text": "zebra quartz violin"}).json()
+    seen = {id: served.expert.get(f"{desk}/queries/{id}").json() for id in ("a", "b")}
+    same = ("status", "label", "answer", "probability", "evidence", "reason", "disputed")
+    assert [seen["a"][name] for name in same] == [seen["b"][name] for name in same]
+    assert (seen["a"]["status"], seen["a"]["label"], seen["a"]["evidence"]) == ("asked", None, [])
+    assert seen["b"]["ticket"] == asked["ticket"]
+    listed = served.expert.get(f"{desk}/queries", params={"label": "password"}).json()["items"]
+    assert {"a", "b"}.isdisjoint(one["id"] for one in listed)
+    assert served.client.get(f"{desk}/queries/a").json()["label"] == "password"
+    assert served.admin.get(f"{desk}/queries/a").json()["label"] == "password"
+    served.expert.post(f"{desk}/tickets/{seen['a']['ticket']}/answer", json={"label": "password"})
+    assert served.expert.get(f"{desk}/queries/a").json()["label"] == "password"
+
+
 def test_feedback_becomes_a_ticket_and_only_an_expert_corrects(served: Served) -> None:
     desk = served.make_desk("feedback", policy="similarity-threshold:0.9")
     served.teach(desk, TEXTS)

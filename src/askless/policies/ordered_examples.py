@@ -183,8 +183,17 @@ class OrderedExamples:
         self._position.update(zip(self.ids[first:], range(first, len(self.ids)), strict=True))
         if not self.ids:
             self._origin = None
+        elif first == 0 and not self.on_sphere:
+            self._measure_from_the_first()
         self._members.renew(self.rows, self.numbers, len(self.names))
         self._sum_up_from(first)
+
+    def _measure_from_the_first(self) -> None:
+        """The first of the examples that are left is the origin now: the one before it leaves no trace."""
+        assert self._origin is not None  # there are examples
+        gap = self._rows[0].astype(np.float64)
+        self._origin = self._origin + gap * self.unit
+        self._rows[: len(self)] = self.rows - gap
 
     def relabel(self, positions: Sequence[int], label: Label) -> None:
         """Give these examples, in the order of their positions, another label."""

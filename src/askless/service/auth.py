@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
@@ -49,7 +49,7 @@ class Gate:
             return
         headers = Headers(scope=scope)
         state = scope["state"]
-        address = f"address {scope['client'][0] if scope.get('client') else 'unknown'}"
+        address = _address(scope)
         given = _credentials(headers)
         rate = self.service.rate
         strange = given is not None and self._is_strange(*given)
@@ -81,10 +81,13 @@ class Gate:
         await refused(scope, receive, send)
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The connection behind a page: for who may see pages, and from a page of this site alone."""
+        """The connection behind a page: for who has opened it, and from a page of this site alone."""
         headers = Headers(scope=scope)
-        caller = await self._caller(scope, headers, _credentials(headers)) if _is_own(headers) else None
-        if caller is None or not caller.may(Role.EXPERT):
+        given = _credentials(headers)
+        strange = given is not None and self._is_strange(*given)
+        allowed = _is_own(headers) and not (strange and self.service.rate.wait(_address(scope)))
+        caller = await self._caller(scope, headers, given) if allowed else None
+        if caller is None or not caller.may(Role.EXPERT) or not _owns(scope, given):
             await WebSocketClose(1008, "Log in first.")(scope, receive, send)
             return
         await self.app(scope, receive, send)
@@ -134,6 +137,19 @@ class Gate:
     @staticmethod
     def _is_local_metrics(scope: Scope, headers: Headers) -> bool:
         return scope["path"] == "/metrics" and _secret(headers) is None and is_local(scope, headers)
+
+
+def _owns(scope: Scope, given: tuple[str, bool] | None) -> bool:
+    """Whether the connection says for which page it is, and that page is the caller's own."""
+    from askless.service.pages.seat import is_owner  # NiceGUI takes a second to load
+
+    (client,) = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [""])[:1]
+    return bool(client) and is_owner(client, given)
+
+
+def _address(scope: Scope) -> str:
+    """What requests without a known secret are counted under."""
+    return f"address {scope['client'][0] if scope.get('client') else 'unknown'}"
 
 
 def _to_login(scope: Scope, caller: Caller | None) -> Response:

@@ -83,6 +83,7 @@ _SHADOW = and_(_t.why == Why.SHADOW, _t.guess.is_not(None))
 _WRONG = _q.label != _t.guess
 COUNTED: dict[str, ColumnElement[bool]] = {
     "received": _q.status != QueryStatus.GIVEN,
+    "settled": _q.status.in_((QueryStatus.GUESSED, QueryStatus.ANSWERED)),  # the others wait, or were erased
     "given": _q.status == QueryStatus.GIVEN,
     "guesses": GUESSED,
     "waiting": _t.status == TicketStatus.OPEN,

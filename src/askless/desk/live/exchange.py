@@ -101,12 +101,13 @@ def _write_csv(file: IO[bytes], blocks: Iterator[list[Row]]) -> None:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
         for rows in blocks:
-            writer.writerows([_cell(value) for value in row] for row in rows)
+            writer.writerows([cell(value) for value in row] for row in rows)
     finally:
         text.detach()
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value as a CSV file has it; a text that a spreadsheet would run as a formula has a quote before it."""
     if isinstance(value, str):
         return f"'{value}" if _FORMULA.match(value) else value
     if isinstance(value, bool):

@@ -22,7 +22,8 @@ class Span:
 
     Answers, audits and waiting times belong to the span in which their query came, whenever the expert answered: so
     the figures of a span still grow while its tickets wait. `mean_probability` is how likely the policy held the
-    guesses of the span to be right, None where it gave no probability.
+    guesses of the span to be right, None where it gave no probability. `shadow_guesses` were recorded and not given;
+    of the `shadowed` ones among them, which have an expert's answer, `shadowed_wrong` were another label.
     """
 
     start: datetime
@@ -33,6 +34,9 @@ class Span:
     audited_wrong: int
     mean_probability: float | None
     median_wait_seconds: float | None  # from a ticket's opening to its answer
+    shadow_guesses: int
+    shadowed: int
+    shadowed_wrong: int
 
     @property
     def automated(self) -> float:
@@ -43,6 +47,11 @@ class Span:
     def audits(self) -> ErrorRate | None:
         """The error rate of the span's guesses with its interval; None where no audit has been answered."""
         return error_rate(self.audited, self.audited_wrong, covered=self.guesses)
+
+    @property
+    def shadow(self) -> ErrorRate | None:
+        """As `audits`, of the guesses that were recorded and not given."""
+        return error_rate(self.shadowed, self.shadowed_wrong, covered=self.shadow_guesses)
 
 
 def over_time(
@@ -70,6 +79,9 @@ def over_time(
             audited_wrong=span["audited_wrong"],
             mean_probability=span["probability"] / span["probabilities"] if span["probabilities"] else None,
             median_wait_seconds=waits.get(span["start"]),
+            shadow_guesses=span["shadow_guesses"],
+            shadowed=span["shadowed"],
+            shadowed_wrong=span["shadowed_wrong"],
         )
         for span in spans
         if span["received"]

@@ -41,6 +41,8 @@ class Neighbour:
 class LabelShape:
     """A label on the map: the centre of its examples, their number, and the corners of its hull, in order.
 
+    `spread` is the radius of the examples in all dimensions, the root of their mean squared distance to their centre.
+    The vectors have norm 1, so it is at most 1: 0 where all are alike, near 1 where they have nothing in common.
     The hull's shadow in the plane is the hull of its examples' shadows. It has two corners where they lie on one line,
     and one where they lie in one place. All examples count, also those whose points are not on the map.
     """
@@ -49,6 +51,7 @@ class LabelShape:
     x: float
     y: float
     examples: int
+    spread: float
     corners: tuple[tuple[float, float], ...]
     nearest: tuple[Neighbour, ...]  # of the other labels, the nearest first
 
@@ -133,12 +136,14 @@ def _shapes(
     names: Sequence[str], owner: NDArray[np.int64], X: NDArray[np.float32], places: NDArray[np.float64]
 ) -> tuple[LabelShape, ...]:
     own = [np.flatnonzero(owner == k) for k in range(len(names))]
-    near = _nearest(np.array([X[rows].mean(axis=0, dtype=np.float64) for rows in own]))
+    centres = np.array([X[rows].mean(axis=0, dtype=np.float64) for rows in own])
+    near = _nearest(centres)
     shapes = []
     for k, rows in enumerate(own):
         x, y = places[rows].mean(axis=0)
         nearest = tuple(Neighbour(names[other], cosine) for other, cosine in near[k])
-        shapes.append(LabelShape(names[k], float(x), float(y), len(rows), _corners(places[rows]), nearest))
+        spread = float(np.sqrt(((X[rows] - centres[k]) ** 2).sum(axis=1).mean()))
+        shapes.append(LabelShape(names[k], float(x), float(y), len(rows), spread, _corners(places[rows]), nearest))
     return tuple(shapes)
 
 

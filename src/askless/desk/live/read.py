@@ -57,21 +57,31 @@ class QueryRow:
 
 
 # -- queries -------------------------------------------------------------------------------------------------------
-def outcome(connection: Connection, desk: int, key: str) -> Outcome:
-    """What stands about a query, as its asker may know it."""
+def outcome(connection: Connection, desk: int, key: str, *, blind: bool = False) -> Outcome:
+    """What stands about a query, as its asker may know it; with `blind`, as an expert may whose answer is to come."""
     id = connection.execute(select(_queries.c.id).where(_queries.c.desk == desk, _queries.c.key == key)).scalar()
     if id is None:
         raise UnknownQuery(f"This desk has no query with the id {key!r}.")
-    return outcomes(connection, [id])[key]
+    return outcomes(connection, [id], blind=blind)[key]
 
 
-def outcomes(connection: Connection, ids: Sequence[int]) -> dict[str, Outcome]:
-    """What stands about these queries, by their keys."""
+def outcomes(connection: Connection, ids: Sequence[int], *, blind: bool = False) -> dict[str, Outcome]:
+    """What stands about these queries, by their keys; with `blind` nothing tells an audit from another ticket."""
     found: dict[str, Outcome] = {}
     for start in range(0, len(ids), _AT_ONCE):
         rows = connection.execute(select(_queries).where(_queries.c.id.in_(ids[start : start + _AT_ONCE]))).all()
         found |= {o.key: o for o in _outcomes(connection, rows)}
+    if blind and found:
+        columns = select(_queries.c.key, _tickets.c.id).join(_tickets, _tickets.c.query == _queries.c.id)
+        opened = _tickets.c.query.in_(ids), _tickets.c.status == TicketStatus.OPEN.value
+        found |= {key: _waiting(found[key], ticket) for key, ticket in connection.execute(columns.where(*opened))}
     return found
+
+
+def _waiting(outcome: Outcome, ticket: int) -> Outcome:
+    """A query whose ticket is open, whatever its asker was told meanwhile."""
+    known = replace(outcome, label=None, answer=None, probability=None, evidence=(), reason=None, disputed=False)
+    return replace(known, status=QueryStatus.ASKED, ticket=ticket)
 
 
 def queries(
@@ -83,9 +93,16 @@ def queries(
     search: str | None = None,
     cursor: str | None = None,
     limit: int = 50,
+    blind: bool = False,
 ) -> Page[QueryRow]:
-    """Queries of a desk, the newest first; `search` is a piece of the text, or the id."""
+    """Queries of a desk, the newest first; `search` is a piece of the text, or the id.
+
+    With `blind` those are left out whose ticket is open: what they are listed under would tell an audit from others.
+    """
     query = select(_queries).where(_queries.c.desk == desk, _queries.c.status.is_not(None))
+    if blind:
+        opened = select(_tickets.c.query).where(_tickets.c.desk == desk, _tickets.c.status == TicketStatus.OPEN.value)
+        query = query.where(_queries.c.id.not_in(opened))
     if status is not None:
         query = query.where(_queries.c.status == QueryStatus(status).value)
     if label is not None:

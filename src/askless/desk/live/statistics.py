@@ -79,7 +79,8 @@ class Statistics:
     that the guess was wrong; askers do not look at all guesses, so no error rate comes of it. `audits` is the error
     rate of the guesses as the audits measure it, `mean_probability` how likely the policy held its guesses to be
     right. `shadow` is the error rate of the `shadow_guesses` that were recorded and not given. `regret` and `saved`
-    need a measured error rate, unless nothing was guessed.
+    need a measured error rate, unless nothing was guessed; what asking about everything would have cost is that of
+    the queries that have a label by now, since one that waits has cost nothing yet, and may have to be asked.
     """
 
     since: datetime | None
@@ -97,8 +98,8 @@ class Statistics:
     shadow_guesses: int
     shadow: ErrorRate | None
     regret: Estimate | None
-    regret_of_asking: float  # where every query is asked
-    saved: Estimate | None  # money, against asking about every query
+    regret_of_asking: float  # where every query that has a label by now was asked
+    saved: Estimate | None  # money, against asking about each of these
     median_wait_seconds: float | None  # from a ticket's opening to its answer
     buckets: tuple[Bucket, ...]
     labels: tuple[LabelLoad, ...]  # with most calls first
@@ -152,7 +153,7 @@ def statistics(
         shadow_guesses=total["shadow_guesses"],
         shadow=error_rate(total["shadowed"], total["shadowed_wrong"], covered=total["shadow_guesses"]),
         regret=estimate(total["calls"] * costs.question, total["guesses"] * costs.mistake, audits),
-        regret_of_asking=total["received"] * costs.question,
+        regret_of_asking=total["settled"] * costs.question,
         saved=None if prices is None else _saved(total, prices, audits),
         median_wait_seconds=waits.get(""),
         buckets=tuple(
@@ -180,9 +181,9 @@ def estimate(calls: float, all_wrong: float, rate: ErrorRate | None) -> Estimate
 
 
 def _saved(total: Mapping[str, float], prices: Prices, rate: ErrorRate | None) -> Estimate | None:
-    """What asking about every query would have cost, less what was spent."""
+    """What asking about every query that has a label would have cost, less what was spent."""
     spent = estimate(total["calls"] * prices.call, total["guesses"] * prices.mistake, rate)
     if spent is None:
         return None
-    asking = total["received"] * prices.call
+    asking = total["settled"] * prices.call
     return Estimate(asking - spent.value, asking - spent.high, asking - spent.low)

@@ -10,21 +10,27 @@ from nicegui.events import ValueChangeEventArguments
 
 from askless.desk.live import labels
 from askless.desk.live.types import LabelRow
-from askless.service.pages.dialogs import dialog
+from askless.service.pages.dialogs import choices, dialog
 from askless.service.pages.parts import one_line, words
 from askless.service.pages.seat import Seat
 
 _SHOWN = 8
 _LONGEST = 200  # letters of what was typed that count
 _LIKE = 70.0  # of 100
+_MOST = 1000  # names that are put in order by their likeness
 
 
-async def choose_label(seat: Seat, title: str) -> str | None:
-    """The name of the label that was chosen, a known or a new one; None where it was left."""
-    known = await seat.read_desk(labels.rows)
+async def choose_label(seat: Seat, title: str, *, other_than: str | None = None) -> str | None:
+    """The name of the label that was chosen, a known or a new one; None where it was left.
+
+    With `other_than`, it is one of the others that the desk has.
+    """
+    known = [row for row in await seat.read_desk(labels.rows) if row.name != other_than]
     with dialog(seat, title) as opened:
         opened.props("transition-duration=0")  # so that the first letters typed are not lost
-        _Choice(opened, known)
+        _Choice(opened, known, new=other_than is None)
+        with choices(opened):  # a phone has no Escape
+            pass
     found = await opened
     return None if found is None else str(found)
 
@@ -32,18 +38,26 @@ async def choose_label(seat: Seat, title: str) -> str | None:
 def matching(text: str, names: Sequence[str]) -> list[str]:
     """The names that the text may mean, the likeliest first.
 
-    Those come first that hold all its letters in that order; after them those that are like it, with a slip or with
-    words in another order. Both take a time that grows with the lengths alone, whatever was typed.
+    Those come first that hold all its letters in that order; where they are few, those follow that are like it, with a
+    slip or with words in another order. The time grows with the lengths alone, whatever was typed.
     """
-    from rapidfuzz import fuzz, process, utils
-
     wanted = text.strip().casefold()[:_LONGEST]
     if not wanted:
         return list(names)
-    scored = process.extract(wanted, names, scorer=fuzz.WRatio, processor=utils.default_process, limit=None)
-    found = [(_holds(name.casefold(), wanted), score, name) for name, score, _ in scored]
-    best = sorted(found, key=lambda one: (not one[0], -one[1]))
-    return [name for holds, score, name in best if holds or score >= _LIKE]
+    holding = [name for name in names if _holds(name.casefold(), wanted)]
+    found = _by_likeness(wanted, holding[:_MOST], 0.0) + holding[_MOST:]
+    if len(found) < _SHOWN:
+        others = [name for name in names if name not in set(holding)]
+        found += _by_likeness(wanted, others[:_MOST], _LIKE)
+    return found
+
+
+def _by_likeness(wanted: str, names: Sequence[str], least: float) -> list[str]:
+    from rapidfuzz import fuzz, process, utils
+
+    clean = utils.default_process
+    best = process.extract(wanted, names, scorer=fuzz.WRatio, processor=clean, score_cutoff=least, limit=None)
+    return [name for name, _, _ in best]
 
 
 def _holds(name: str, letters: str) -> bool:
@@ -55,8 +69,8 @@ def _holds(name: str, letters: str) -> bool:
 class _Choice:
     """The field and the list under it: arrow keys move in the list while one types, Enter takes."""
 
-    def __init__(self, opened: ui.dialog, known: Sequence[LabelRow]) -> None:
-        self._opened = opened
+    def __init__(self, opened: ui.dialog, known: Sequence[LabelRow], *, new: bool) -> None:
+        self._opened, self._new = opened, new
         self._answers = {row.name: row.answer for row in known}
         self._shown: list[str] = []
         self._at = 0
@@ -76,7 +90,7 @@ class _Choice:
         found = matching(text, list(self._answers))
         new = " ".join(text.split())
         self._shown, self._at = found[:_SHOWN], 0
-        if new and new.casefold() not in {name.casefold() for name in self._answers}:
+        if new and self._new and new.casefold() not in {name.casefold() for name in self._answers}:
             self._shown.append(new)
         self._list.clear()
         with self._list:
@@ -87,6 +101,8 @@ class _Choice:
         self._mark()
 
     def _said(self, more: int) -> str:
+        if not self._shown and not self._new:
+            return "No other label is like that."
         if not self._shown:
             return "The desk has no label yet: type the name of the first one."
         return f"{more:,} more: type a few letters of the name." if more > 0 else ""

@@ -16,7 +16,7 @@ from askless.desk.live import conflicts as live
 from askless.desk.live.conflicts import Conflict, Contradiction, Side
 from askless.desk.live.types import Evidence
 from askless.service.pages.correct import Corrections
-from askless.service.pages.frame import frame, sit
+from askless.service.pages.frame import frame, is_blind, sit
 from askless.service.pages.keyed import Keyed
 from askless.service.pages.parts import empty, link, moment, one_line, percent, words
 from askless.service.pages.paths import page
@@ -67,7 +67,7 @@ async def conflicts(request: Request, desk: str) -> None:
     seat = await sit(request, desk)
     if seat is None:
         return
-    blind = (await seat.change(lambda desk: desk.settings)).blind
+    blind = await is_blind(seat)
     shown = Conflicts(seat, blind=blind)
     first = await shown.read()
     with frame(seat, "conflicts"):
@@ -87,6 +87,9 @@ class Conflicts:
 
     async def renew(self) -> None:
         """Show what there is to settle now; what has not changed stays as it is."""
+        if await is_blind(self._seat) is not self._blind:
+            self._seat.go("conflicts")  # what may be shown has changed
+            return
         self._show(await self.read())
 
     def build(self, first: Found) -> None:

@@ -35,6 +35,7 @@ class Corrections:
             "The desk learns from it at once. The guess itself cannot be brought back; the example can be corrected "
             "again, or forgotten.",
             yes="Make it an example",
+            colour="primary",
         ):
             return False
         await self._give(key, to)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from askless.desk.live.desk import live_desks
 from askless.desk.live.types import TicketStatus
 from askless.ledger import schema
-from askless.service.pages.frame import dress
+from askless.service.pages.frame import dress, top
 from askless.service.pages.parts import empty, link, words
 from askless.service.pages.paths import page
 from askless.service.pages.seat import Seat
@@ -26,6 +26,8 @@ async def desks(request: Request) -> RedirectResponse | None:
     if len(rows) == 1:
         return RedirectResponse(page(rows[0][0], "inbox"), 303)
     dress("Desks", seat)
+    with top(seat):
+        words("span", "askless").classes("desk-name")
     with ui.element("div").classes("content page-desks"):
         words("h1", "Desks")
         if not rows:

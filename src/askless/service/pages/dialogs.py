@@ -33,7 +33,9 @@ def choices(opened: ui.dialog) -> Iterator[None]:
         yield
 
 
-async def sure(seat: Seat, title: str, text: str, *, yes: str, typed: str | None = None) -> bool:
+async def sure(
+    seat: Seat, title: str, text: str, *, yes: str, typed: str | None = None, colour: str = "negative"
+) -> bool:
     """Whether they are sure. With `typed`, they must type that first."""
     with dialog(seat, title) as opened:
         words("p", text).classes("text")
@@ -41,7 +43,7 @@ async def sure(seat: Seat, title: str, text: str, *, yes: str, typed: str | None
         if typed is not None:
             field = ui.input(f"Type {typed} to confirm").props("outlined autofocus autocomplete=off")
         with choices(opened):
-            button = ui.button(yes, on_click=lambda: opened.submit(True)).props("unelevated no-caps color=negative")
+            button = ui.button(yes, on_click=lambda: opened.submit(True), color=colour).props("unelevated no-caps")
         if field is not None:
             button.disable()
             field.on_value_change(lambda event: button.set_enabled((event.value or "").strip() == typed))

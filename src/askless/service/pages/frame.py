@@ -11,11 +11,12 @@ from nicegui import ui
 from sqlalchemy import Connection, func, select
 
 from askless.desk.live.types import TicketStatus
+from askless.errors import UnknownDesk
 from askless.ledger import schema
 from askless.service.keys import Role
 from askless.service.pages.parts import empty, link, words
 from askless.service.pages.paths import ASSETS, PAGES, page
-from askless.service.pages.seat import Seat
+from askless.service.pages.seat import MOST_PAGES, Seat
 
 THEME_COOKIE = "askless_theme"
 _LOOK_AGAIN = 10.0  # seconds after which a page learns at the latest that its session has ended
@@ -54,11 +55,16 @@ async def sit(request: Request, desk: str, role: Role = Role.EXPERT) -> Seat | N
     """
     seat = Seat(request, desk)
     names = {row.name for row in await seat.work(seat.service.desks.rows)}
-    if desk in names and seat.caller.sees(desk) and seat.caller.may(role):
+    may = desk in names and seat.caller.sees(desk) and seat.caller.may(role)
+    if may and not seat.crowded:
         return seat
     dress("Not found", seat)
+    with top(seat):
+        pass
     with ui.element("div").classes("content"):
-        if desk not in names or not seat.caller.sees(desk):
+        if may:
+            title, text = "Too many pages are open", f"{seat.who} has more than {MOST_PAGES} open. Close some of them."
+        elif desk not in names or not seat.caller.sees(desk):
             title, text = f"There is no desk {desk!r}", "Its name may have been mistyped, or it was deleted."
         else:
             title = f"This page needs a key with the role {role}"
@@ -68,22 +74,35 @@ async def sit(request: Request, desk: str, role: Role = Role.EXPERT) -> Seat | N
     return None
 
 
+async def is_blind(seat: Seat) -> bool:
+    """Whether the pages of the desk must not tell an audit from another ticket. It can change while a page is open."""
+    return (await seat.change(lambda desk: desk.settings)).blind
+
+
 @contextmanager
 def frame(seat: Seat, here: str) -> Iterator[None]:
     """The page of that name: what is put inside is its content."""
     place = next(place for place in PLACES if place.name == here)
     dress(f"{place.title} · {seat.desk}", seat)
-    with ui.header(elevated=False).classes("top"):
-        _mark()
+    with top(seat):
         link(seat.desk, f"{PAGES}/").classes("desk-name").props["title"] = "All desks"
         with ui.element("nav").classes("places").props('aria-label="Pages of this desk"'):
             for other in PLACES:
                 if seat.is_admin or not other.admin:
                     _place(seat, other, here)
-        _own_menu(seat)
+    ui.run_javascript("askless.showPlace()")
     with ui.element("div").classes(f"content page-{here}"):
         words("h1", place.title).classes("unseen")
         yield
+
+
+@contextmanager
+def top(seat: Seat) -> Iterator[None]:
+    """The bar above a page, with the way to all desks and one's own menu; what is put inside is between them."""
+    with ui.header(elevated=False).classes("top"):
+        _mark()
+        yield
+        _own_menu(seat)
 
 
 def dress(title: str, seat: Seat) -> None:
@@ -115,7 +134,11 @@ def _waiting_badge(seat: Seat) -> None:
     badge = ui.label("").classes("count").props('data-testid="waiting-count"')
 
     async def renew() -> None:
-        waiting = await seat.read_desk(count_waiting)
+        try:
+            waiting = await seat.read_desk(count_waiting)
+        except UnknownDesk:
+            ui.run_javascript("location.reload()")  # the page says then that the desk is gone, and nothing else
+            return
         badge.set_text(f"{waiting:,}" if waiting else "")
         badge.props(f'aria-label="{waiting} waiting"')
 

@@ -16,7 +16,7 @@ _STATIC = Path(__file__).parent / "static"
 def install(app: FastAPI) -> None:
     """The login and all pages. Once in a process: NiceGUI keeps one application for all of it."""
     from nicegui import app as gui
-    from nicegui import ui
+    from nicegui import core, ui
 
     from askless.service.pages import conflicts, desks
     from askless.service.pages.dashboard import page as dashboard
@@ -38,7 +38,9 @@ def install(app: FastAPI) -> None:
     app.mount(ASSETS, StaticFiles(directory=_STATIC), name="assets")
     for part in (desks, inbox, queue, history, labels, desk_map, conflicts, settings, dashboard):
         gui.include_router(part.router)
-    gui.config.socket_io_js_transports = ["websocket"]  # a poll would be a request without an end to its number
+    # A poll would be a request without an end to its number, and one that other sites could make.
+    gui.config.socket_io_js_transports = core.sio.eio.transports = ["websocket"]
+    core.sio.eio.cors_allowed_origins = None  # the gate lets pages of this site in alone
     ui.run_with(
         app,
         mount_path=PAGES,

@@ -15,6 +15,14 @@ from askless.service.pages.seat import Seat
 ROWS_SCRIPT = f'<script src="{ASSETS}/rows.js" defer></script>'  # keys on pages whose rows open a panel
 
 
+def row_keys(*more: tuple[str, str]) -> None:
+    """A line that names the keys of a page with rows, with those that this page has besides."""
+    with ui.element("p").classes("soft keys"):
+        for key, does in (("j", "down"), ("k", "up"), ("Enter", "open"), *more, ("/", "search")):
+            words("kbd", key)
+            words("span", does)
+
+
 @contextmanager
 def side_panel(seat: Seat, title: str) -> Iterator[ui.dialog]:
     """A panel with that heading; Escape closes it and gives the focus back to the row. What is put inside follows."""

@@ -18,14 +18,18 @@ from sqlalchemy import Connection
 from askless.desk.live.desk import LiveDesk
 from askless.desk.live.types import NewQuery, Outcome
 from askless.errors import AsklessError, Unavailable
+from askless.service.errors import Problem
 from askless.service.keys import Caller, Role
 from askless.service.pages.paths import LOGIN, PAGES
 from askless.service.state import Service
+from askless.service.streams import Place
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
 ZONE_COOKIE = "askless_zone"
+MOST_PAGES = 100  # of one key; each takes a megabyte or two
+_LOOK = 10.0  # seconds after which a page looks at the latest, and learns that its session has ended
 _REST = 0.25  # seconds between two renewals of a page at least, however much happens at the desk
 
 
@@ -46,6 +50,7 @@ class Seat:
         self._given: tuple[str, bool] | None = request.state.credentials
         self.desk = desk or ""
         self.client: Client = ui.context.client
+        self.client.askless_seat = self  # type: ignore[attr-defined]  # so that the page is found by its client
 
     @property
     def who(self) -> str:
@@ -141,15 +146,49 @@ class Seat:
         self.client.on_delete(task.cancel)
 
     async def _watch(self, renew: Callable[[], Awaitable[None]], every: float | None) -> None:
-        number = (await self.service.work(self.service.desks.row, self.desk)).id
-        with self.service.wakes.waiter(number, self.who) as changed:
+        """Where there is no place left for one more who waits, the page looks by itself every few seconds."""
+        place, every = await self._place(), every or _LOOK
+        try:
             while not self.service.wakes.closing:
                 try:
-                    async with asyncio.timeout(every):
-                        await changed.wait()
+                    async with asyncio.timeout(_LOOK if place is None else every):
+                        await (asyncio.Event() if place is None else place.changed).wait()
                 except TimeoutError:
                     pass
-                changed.clear()
-                with self.client, self.telling():
-                    await renew()
+                if place is not None:
+                    place.changed.clear()
+                await self._renewed(renew)
                 await asyncio.sleep(_REST)
+        finally:
+            if place is not None:
+                self.service.wakes.release(place)
+
+    async def _place(self) -> Place | None:
+        try:
+            number = (await self.service.work(self.service.desks.row, self.desk)).id
+            return self.service.wakes.take(number, f"pages of {self.who}")
+        except (Problem, AsklessError):
+            return None
+
+    async def _renewed(self, renew: Callable[[], Awaitable[None]]) -> None:
+        """A page that cannot be renewed once is renewed the next time: it must learn that its session has ended."""
+        try:
+            with self.client, self.telling():
+                await renew()
+        except Exception as error:  # noqa: BLE001  (whatever it was)
+            self.service.log.error("a page could not be renewed", desk=self.desk, error=type(error).__name__)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether this key has more pages open than people have."""
+        seats: list[Seat | None] = [getattr(client, "askless_seat", None) for client in Client.instances.values()]
+        return sum(1 for seat in seats if seat is not None and seat.who == self.who) > MOST_PAGES
+
+
+def is_owner(client: str, given: tuple[str, bool] | None) -> bool:
+    """Whether the page of that client was opened with these credentials; True where there is no such page (any more).
+
+    A page is for who opened it: NiceGUI itself lets everyone connect who knows the client's number.
+    """
+    seat: Seat | None = getattr(Client.instances.get(client), "askless_seat", None)
+    return seat is None or seat._given == given

@@ -21,6 +21,7 @@ from askless.service import patterns
 from askless.service.bodies import BodyRoute
 from askless.service.errors import contradictions, problems
 from askless.service.guard import Admin, AtDesk, Client, Expert, TheService
+from askless.service.keys import Role
 from askless.service.results import BatchOut, OutcomeOut, QueryPage
 from askless.service.schemas import BatchBody, Cursor, FeedbackBody, LabelName, Limit, NewQueryBody, QueryIdPath, Status
 from askless.service.sharing import Sharing, sees_examples, sharing
@@ -78,10 +79,14 @@ async def list_some(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> Response:
-    """Queries with what was decided and why, the newest first; `search` is a piece of the text, or an id."""
+    """Queries with what was decided and why, the newest first; `search` is a piece of the text, or an id.
+
+    At a desk with audits an expert's list leaves out what waits for an answer: it would show the guess.
+    """
     wanted = None if status is None else QueryStatus(status)
+    blind = await _is_blind(service, at)
     page = await service.read_desk(
-        at.desk, read.queries, status=wanted, label=label, search=search, cursor=cursor, limit=limit
+        at.desk, read.queries, status=wanted, label=label, search=search, cursor=cursor, limit=limit, blind=blind
     )
     return JSONResponse({"items": [query_shown(row) for row in page.rows], "next": page.cursor})
 
@@ -97,7 +102,7 @@ async def fetch(
     ] = 0.0,
 ) -> Response:
     """What stands about a query. With `wait`, comes back once it is not waiting any more, or after so many seconds."""
-    outcome = await service.read_desk(at.desk, read.outcome, id)
+    outcome = await _outcome(service, at, id)
     if wait and outcome.waits:
         outcome = await _answered(request, service, at, id, wait)
     (shown,) = await _shown(request, service, at, [outcome])
@@ -117,7 +122,7 @@ async def watch(
     request: Request, service: TheService, at: Client, id: QueryIdPath, last_event_id: LastEvent = None
 ) -> Response:
     """The outcome, and each change of it, as server-sent events; ends once the query does not wait any more."""
-    outcome = await service.read_desk(at.desk, read.outcome, id)
+    outcome = await _outcome(service, at, id)
     seen = number_of(last_event_id)
     if not outcome.waits and outcome.event <= seen:
         return Response(status_code=204)
@@ -160,6 +165,18 @@ async def _shown(request: Request, service: Service, at: AtDesk, outcomes: Seque
     return [outcome_shown(outcome, examples=examples) for outcome in outcomes]
 
 
+async def _outcome(service: Service, at: AtDesk, id: str) -> Outcome:
+    """What stands about a query, as this caller may know it."""
+    return await service.read_desk(at.desk, read.outcome, id, blind=await _is_blind(service, at))
+
+
+async def _is_blind(service: Service, at: AtDesk) -> bool:
+    """Whether a guess must stay hidden until the caller has answered: experts' answers measure the desk's guesses."""
+    if at.caller.role is not Role.EXPERT:
+        return False
+    return await service.change(at.desk, lambda desk: desk.settings.blind)
+
+
 def _query(body: NewQueryBody) -> NewQuery:
     vector = None if body.vector is None else np.asarray(body.vector, dtype=np.float32)
     return NewQuery(body.id if body.id is not None else secrets.token_hex(16), body.text, vector)
@@ -172,7 +189,7 @@ async def _answered(request: Request, service: Service, at: AtDesk, id: str, sec
     row = await service.work(service.desks.row, at.desk)
     with service.wakes.waiter(row.id, at.who) as changed:
         while True:
-            outcome = await service.read_desk(at.desk, read.outcome, id)
+            outcome = await _outcome(service, at, id)
             if not outcome.waits or clock() >= end or service.wakes.closing:
                 return outcome
             if await request.is_disconnected():  # nobody hears it: give up the place
@@ -184,7 +201,7 @@ async def _changes(
     request: Request, service: Service, place: Place, at: AtDesk, id: str, seen: int
 ) -> AsyncIterator[ServerSentEvent]:
     while not service.wakes.closing:
-        outcome = await service.read_desk(at.desk, read.outcome, id)
+        outcome = await _outcome(service, at, id)
         if outcome.event > seen:
             seen = outcome.event
             (shown,) = await _shown(request, service, at, [outcome])

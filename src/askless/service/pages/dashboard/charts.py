@@ -12,39 +12,42 @@ from askless.desk.live.statistics import Estimate
 from askless.service.pages.dashboard import draw
 from askless.service.pages.dashboard.data import Numbers, next_start, starts
 from askless.service.pages.dashboard.tables import START, Chart, count, number, seconds, share, text
-from askless.service.pages.dashboard.words import duration, number_of, percent, quantity, span_name, trust
+from askless.service.pages.dashboard.words import duration, number_of, percent, quantity, span_name
 
 _FEW_AUDITS = 5  # below which the interval of a span is too wide to set the height of the chart
 
 
 def charts(numbers: Numbers) -> tuple[Chart, ...]:
-    """All that apply: a desk in shadow mode gives no guesses, so it has no error rate of them and no regret yet."""
-    over_all = (calls(numbers), waits(numbers), labels(numbers))
-    if numbers.shadow:
-        return over_all
-    return (automated(numbers), errors(numbers), *over_all[:2], regret(numbers), over_all[2])
+    """All that apply: a desk in shadow mode has given no guess, so it has no regret to compare."""
+    compared = () if numbers.shadow else (regret(numbers),)
+    return (automated(numbers), errors(numbers), calls(numbers), waits(numbers), *compared, labels(numbers))
 
 
 def automated(numbers: Numbers) -> Chart:
-    """The share of the queries that were guessed."""
-    spans = numbers.spans
-    says = "The share of what came in that was answered without asking an expert"
-    says += f": {percent(spans[0].automated)}"
-    if len(spans) > 1:
-        says += f" in the first {numbers.window.by}, {percent(spans[-1].automated)} in the last"
-    filled = _filled(numbers)
+    """The share of the queries that were guessed, or would have been."""
+    filled, rows = _filled(numbers), []
+    for span in numbers.spans:
+        guesses = _guesses(numbers, span)
+        rows.append((span.start, span.received, guesses, guesses / span.received))
+    shares = {start: part for start, _, _, part in rows}
     said = [
-        _said(numbers, start, f"{percent(span.automated)}: {span.guesses:,} of {span.received:,}" if span else None)
+        _said(numbers, start, f"{percent(shares[start])}: {_guesses(numbers, span):,} of {span.received:,}")
+        if span
+        else _said(numbers, start, None)
         for start, span in filled
     ]
-    shares = _percentages(None if span is None else span.automated for _, span in filled)
+    how = "that the desk would have guessed" if numbers.shadow else "that got a guess as its answer"
+    says = f"The share of what came in {how}: {percent(rows[0][3])}"
+    if len(rows) > 1:
+        says += f" in the first {numbers.window.by}, {percent(rows[-1][3])} in the last"
+    drawn = draw.line(_percentages(shares.get(start) for start, _ in filled), said, "--series-1", filled=True)
     return Chart(
         "automated",
-        "Answered automatically",
+        "Would be answered automatically" if numbers.shadow else "Answered automatically",
         f"{says}.",
         (START, count("received", "Came in"), count("guesses", "Guessed"), share("automated", "Share")),
-        tuple((span.start, span.received, span.guesses, span.automated) for span in spans),
-        draw.over_time(numbers, [draw.line(shares, said, "--series-1", filled=True)], percent=True),
+        tuple(rows),
+        draw.over_time(numbers, [drawn], percent=True),
     )
 
 
@@ -92,35 +95,32 @@ def waits(numbers: Numbers) -> Chart:
 
 
 def errors(numbers: Numbers) -> Chart:
-    """The audited error rate with its interval, against what the desk expected of itself."""
+    """The measured error rate with its interval, against what the desk expected of itself."""
     filled = _filled(numbers)
-    rates = [None if span is None else span.audits for _, span in filled]
+    rates = [None if span is None else _rate(numbers, span) for _, span in filled]
     middle, low, _ = zip(*(_interval(rate) for rate in rates), strict=True)
     wide = [None if rate is None else rate.high - rate.low for rate in rates]
     expected = [None if span is None else _expected(span) for _, span in filled]
-    said = [
-        _said(numbers, start, _errors_said(span.audits, _expected(span), span.guesses) if span else None)
-        for start, span in filled
-    ]
-    top = max((r.high for r in rates if r is not None and r.audited >= _FEW_AUDITS), default=None)
-    series = [
-        draw.bars(_percentages(low), said, "transparent", stack="band"),
-        draw.bars(_percentages(wide), [], "--band", stack="band", name="95 % interval"),
-        draw.points(_percentages(middle), "--series-2", name="audits"),
-        draw.dashed(_percentages(expected), "--series-1", name="expected"),
-    ]
-    counts = (count("guesses", "Guessed"), count("audited", "Audited"), count("audited_wrong", "Wrong"))
+    said = [_said(numbers, start, _errors_said(numbers, span) if span else None) for start, span in filled]
+    series = [draw.bars(_percentages(low), said, "transparent", stack="band")]
+    if any(rates):
+        series.append(draw.bars(_percentages(wide), [], "--band", stack="band", name="95 % interval"))
+        found = "answers" if numbers.shadow else "audits"
+        series.append(draw.points(_percentages(middle), "--series-2", name=f"found by {found}"))
+    if any(one is not None for one in expected):
+        series.append(draw.dashed(_percentages(expected), "--series-1", name="expected by the desk"))
+    counts = (count("guesses", "Guessed"), count("audited", "Checked"), count("audited_wrong", "Wrong"))
     shares = (share("error_rate", "Rate"), share("low", "From"), share("high", "To"))
     return Chart(
         "errors",
-        "Error rate of the guesses",
+        "Wrong guesses",
         _errors_say(numbers),
         (START, *counts, *shares, share("expected_error_rate", "Expected")),
         tuple(
-            (span.start, span.guesses, span.audited, span.audited_wrong, *_interval(span.audits), _expected(span))
-            for span in numbers.spans
+            (span.start, _guesses(numbers, span), *_checked(rate), *_interval(rate), _expected(span))
+            for span, rate in ((span, _rate(numbers, span)) for span in numbers.spans)
         ),
-        draw.over_time(numbers, series, percent=True, top=None if top is None else max(0.1, top), legend=True),
+        draw.over_time(numbers, series, percent=True, top=_errors_top(rates, expected), legend=True),
     )
 
 
@@ -130,16 +130,18 @@ def regret(numbers: Numbers) -> Chart:
     asking = Estimate(*(found.regret_of_asking,) * 3)
     ways = (("this desk", found.regret), ("ask everything", asking), ("guess everything", numbers.guessing))
     says = (
-        "What answers and mistakes cost by the desk's own costs, where a question costs "
-        f"{quantity(costs.question)} and a mistake {quantity(costs.mistake)}; less is better. The lines across are how "
-        "far the audits leave it open. To guess everything takes the label that this desk held likeliest: a desk that "
-        "never asks would have learned none."
+        f"Regret is what experts' answers ({quantity(costs.question)} each, by this desk's costs) and wrong guesses "
+        f"({quantity(costs.mistake)} each) cost together: less is better. To guess everything is shown too cheap: it "
+        "takes the labels that this desk held likeliest, which it learned by asking. "
     )
-    if found.regret is None:
-        says += " What wrong guesses cost is not known without audits."
+    says += (
+        "What wrong guesses cost is not known without audits."
+        if found.regret is None
+        else "The lines across are how far the audits leave it open."
+    )
     return Chart(
         "regret",
-        "Regret so far",
+        "Regret, against asking and guessing everything",
         says,
         (text("way", "Way"), number("regret", "Regret"), number("low", "From"), number("high", "To")),
         tuple((way, *_parts(estimate)) for way, estimate in ways),
@@ -194,32 +196,61 @@ def _interval(rate: ErrorRate | None) -> tuple[float | None, float | None, float
     return (None, None, None) if rate is None else (rate.rate, rate.low, rate.high)
 
 
+def _guesses(numbers: Numbers, span: Span) -> int:
+    """The guesses that were given, or in shadow mode those that were recorded."""
+    return span.shadow_guesses if numbers.shadow else span.guesses
+
+
+def _rate(numbers: Numbers, span: Span) -> ErrorRate | None:
+    return span.shadow if numbers.shadow else span.audits
+
+
+def _checked(rate: ErrorRate | None) -> tuple[int, int]:
+    return (0, 0) if rate is None else (rate.audited, rate.wrong)
+
+
+def _errors_top(rates: Iterable[ErrorRate | None], expected: Iterable[float | None]) -> float | None:
+    """The share at which the chart ends; None where only few audits could say."""
+    known = [rate for rate in rates if rate is not None]
+    tops = [rate.high for rate in known if rate.audited >= _FEW_AUDITS]
+    if not known:
+        tops = [one for one in expected if one is not None]
+    return max(0.1, *tops) if tops else None
+
+
 def _parts(estimate: Estimate | None) -> tuple[float | None, float | None, float | None]:
     return (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
 
 
-def _errors_said(rate: ErrorRate | None, expected: float | None, guesses: int) -> str:
+def _errors_said(numbers: Numbers, span: Span) -> str:
+    rate, expected, guesses = _rate(numbers, span), _expected(span), _guesses(numbers, span)
+    how = "answered" if numbers.shadow else "audited"
     lines = [number_of(guesses, "guess", "guesses")]
     if rate is not None:
-        lines.append(f"{rate.wrong:,} of {rate.audited:,} audited wrong: {percent(rate.rate)}")
+        lines.append(f"{rate.wrong:,} of {rate.audited:,} {how} wrong: {percent(rate.rate)}")
         lines.append(f"true rate from {percent(rate.low)} to {percent(rate.high)}")
     elif guesses:
-        lines.append("none audited")
+        lines.append(f"none {how}")
     if expected is not None:
         lines.append(f"expected by the desk: {percent(expected)}")
     return "\n".join(lines)
 
 
 def _errors_say(numbers: Numbers) -> str:
-    found = numbers.statistics
+    found, dashed = numbers.statistics, " The dashed line is what the desk itself expected."
+    if numbers.shadow:
+        return (
+            "Points are how many of the recorded guesses were not the experts' answer; the bars hold the true rate "
+            "with 95 % confidence, and are long where there were few."
+        )
     if found.audits is None:
         return (
-            "How often guesses were wrong is not measured yet: an audit sends a guess to an expert as well. The dashed "
-            "line is what the desk itself expected."
+            "How often guesses were wrong is not measured yet: an audit sends a guess to an expert as well."
+            f"{dashed if found.mean_probability is not None else ''}"
         )
     return (
-        f"{trust(found.audits, found.mean_probability)} Points are what the audits found, the bars around them hold "
-        "the true error rate with 95 % confidence, and the dashed line is what the desk itself expected."
+        "Points are how many of the audited guesses were wrong; the bars hold the true rate with 95 % confidence, and "
+        f"are long where audits were few.{dashed if found.mean_probability is not None else ''}"
     )
 
 

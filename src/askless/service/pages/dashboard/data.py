@@ -106,7 +106,7 @@ def next_start(start: datetime, by: str) -> datetime:
 def starts(numbers: Numbers) -> list[datetime]:
     """The starts of all spans of the window, those in which nothing came as well."""
     by, since = numbers.window.by, numbers.window.since
-    at = numbers.spans[0].start if since is None or not numbers.spans else since
+    at = numbers.spans[0].start if since is None else since
     found = []
     while at <= numbers.now:
         found.append(at)

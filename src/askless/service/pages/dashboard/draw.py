@@ -6,6 +6,7 @@ point says under the mouse is made here, as lines of text; `dashboard.said` in t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ from askless.service.pages.dashboard.words import tick
 Options: TypeAlias = dict[str, Any]
 Values: TypeAlias = Sequence[float | None]
 
+_STILL = {"disabled": True}  # ECharts cannot brighten a variable: what is pointed at would lose its colour
 _NAME_WIDTH = 150  # pixels for the names beside bars, which fits a phone
 _UNITS = ((2 * 86_400.0, 86_400.0, "days"), (2 * 3_600.0, 3_600.0, "hours"), (120.0, 60.0, "minutes"))
 
@@ -28,11 +30,11 @@ def over_time(
     top: float | None = None,
     legend: bool = False,
 ) -> Options:
-    """Series along the spans of the window; `top` is the share at which a chart of percentages ends."""
+    """Series along the spans of the window; `top` is the share that a chart of percentages reaches up to."""
     window = numbers.window
     height: Options = {"type": "value", "min": 0, "axisLabel": _label(), "splitLine": _grid_line()}
     if percent:
-        height |= {"max": 100 if top is None else round(100 * min(1.0, top)), "axisLabel": _label("{value} %")}
+        height |= {"max": 100 if top is None else 10 * math.ceil(10 * min(1.0, top)), "axisLabel": _label("{value} %")}
     elif unit is not None:
         height |= {"name": unit, "nameTextStyle": {"color": _colour("--soft"), "align": "left"}}
     along = {
@@ -59,7 +61,9 @@ def line(values: Values, said: Sequence[str], colour: str, *, filled: bool = Fal
 
 def dashed(values: Values, colour: str, *, name: str) -> Options:
     """A line of what was expected."""
-    drawn = _series("line", values, [], colour) | {"name": name, "symbol": "none", "connectNulls": True}
+    alone = sum(value is not None for value in values) == 1  # a line needs two points to be seen
+    symbol = "circle" if alone else "none"
+    drawn = _series("line", values, [], colour) | {"name": name, "symbol": symbol, "connectNulls": True}
     return drawn | {"lineStyle": {"color": _colour(colour), "type": "dashed", "width": 2}}
 
 
@@ -90,13 +94,19 @@ def ways(found: Sequence[tuple[str, tuple[float | None, float | None, float | No
             "symbolSize": [2, 14],
             "color": _colour("--ink"),
             "lineStyle": {"color": _colour("--ink"), "width": 2},
+            "emphasis": _STILL,
             "silent": True,
             "z": 5,
         }
         for way, parts, _ in found
-        if parts[1] != parts[2]
+        if parts[1] != parts[2]  # a way that is not known has none
     ]
-    return _sideways([way for way, _, _ in found], [{"type": "bar", "data": bars, "barMaxWidth": 30}, *intervals])
+    names = [way if parts[0] is not None else f"{way}\n(not known)" for way, parts, _ in found]
+    drawn = {"type": "bar", "data": bars, "barMaxWidth": 30, "emphasis": _STILL}
+    options = _sideways(names, [drawn, *intervals])
+    if any("\n" in name for name in names):  # with it ECharts keeps all the width for names, so only where it must
+        options["yAxis"]["axisLabel"]["lineHeight"] = 15
+    return options
 
 
 def ranked(found: Sequence[tuple[str, int, str]]) -> Options:
@@ -153,7 +163,7 @@ def _series(kind: str, values: Values, said: Sequence[str], colour: str) -> Opti
         "color": _colour(colour),
         "itemStyle": {"color": _colour(colour)},
         "lineStyle": {"color": _colour(colour), "width": 2},
-        "emphasis": {"disabled": True},
+        "emphasis": _STILL,
     }
 
 

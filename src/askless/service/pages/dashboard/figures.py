@@ -9,7 +9,7 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from askless.service.pages.dashboard.data import Numbers
 from askless.service.pages.dashboard.tables import Chart, number, text
-from askless.service.pages.dashboard.words import duration, money, number_of, percent, trust
+from askless.service.pages.dashboard.words import duration, money, number_of, percent, true_rate, trust, wrong_of
 from askless.service.pages.parts import link, words
 from askless.service.pages.paths import page
 from askless.service.pages.seat import Seat
@@ -29,25 +29,27 @@ class Figure:
 
 
 def figures(numbers: Numbers, currency: str) -> tuple[Figure, ...]:
-    """The figures of a desk; for one in shadow mode, those of the guesses that it recorded and did not give."""
+    """The figures of a desk; with shadow mode, also those of the guesses that it recorded and did not give."""
     found = numbers.statistics
     wait = found.median_wait_seconds
-    asked = Figure("Asked", f"{found.calls:,}", "answers that experts gave, audits among them")
+    audits = f", {found.audits.audited:,} of them to audit a guess" if found.audits else ""
+    asked = Figure("Answered by experts", f"{found.calls:,}", f"answers that experts gave{audits}")
     waiting = Figure("Waiting now", f"{numbers.waiting:,}", "questions that wait for an expert")
     waited = Figure(
         "Median wait",
         _UNKNOWN if wait is None else duration(wait),
         "nothing was answered yet" if wait is None else "half of the questions were answered sooner",
     )
+    recorded = (_recorded(numbers), _shadow_errors(numbers)) if found.shadow_guesses or numbers.shadow else ()
     if numbers.shadow:
-        return (_recorded(numbers), _shadow_errors(numbers), asked, waiting, waited)
+        return (*recorded, asked, waiting, waited)
     share = found.automated
     automated = Figure(
         "Answered automatically",
         _UNKNOWN if share is None else percent(share),
-        f"{found.guesses:,} of {number_of(found.received, 'question', 'questions')} without asking",
+        f"{found.guesses:,} of {number_of(found.received, 'question', 'questions')} by a guess",
     )
-    return (automated, asked, waiting, waited, _errors(numbers), _saved(numbers, currency))
+    return (automated, asked, waiting, waited, _errors(numbers), _saved(numbers, currency), *recorded)
 
 
 def summary(numbers: Numbers) -> Chart:
@@ -112,8 +114,7 @@ def _errors(numbers: Numbers) -> Figure:
         if numbers.settings.audit_rate:
             return Figure(name, "not measured yet", "No audit of this time has been answered yet.")
         return Figure(name, "not measured", _NEEDS_AUDITS, audits=True)
-    audited = number_of(found.audits.audited, "audit", "audits")
-    return Figure(name, percent(found.audits.rate), f"{trust(found.audits, found.mean_probability)} From {audited}.")
+    return Figure(name, percent(found.audits.rate), trust(found.audits, found.mean_probability))
 
 
 def _saved(numbers: Numbers, currency: str) -> Figure:
@@ -126,18 +127,19 @@ def _saved(numbers: Numbers, currency: str) -> Figure:
         return Figure(name, _UNKNOWN, "Give the two prices below to see what was saved.")
     saved = found.saved
     largest = max(abs(saved.low), abs(saved.high))
-    note = "against asking about every question"
+    note = "against having experts answer all that is answered by now"
     if saved.low != saved.high:
         low, high = (money(amount, currency, beside=largest) for amount in (saved.low, saved.high))
-        note += f"; from {low} to {high}, as far as the audits tell"
+        note += f"; between {low} and {high}, as far as the audits tell"
     return Figure(name, money(saved.value, currency, beside=largest), note)
 
 
 def _recorded(numbers: Numbers) -> Figure:
     found = numbers.statistics
+    share = f"{percent(found.shadow_guesses / found.received)} of " if found.received else ""
     note = (
-        f"of {number_of(found.received, 'question', 'questions')} would have been guessed. The desk is in shadow mode: "
-        "everything is asked, and the guess is recorded beside it"
+        f"{share}{number_of(found.received, 'question', 'questions')} would have been answered by a guess. In shadow "
+        "mode everything is asked, and the guess is only recorded."
     )
     return Figure("Guesses recorded", f"{found.shadow_guesses:,}", note)
 
@@ -146,9 +148,4 @@ def _shadow_errors(numbers: Numbers) -> Figure:
     rate = numbers.statistics.shadow
     if rate is None:
         return Figure("Of them wrong", _UNKNOWN, "none of them has an expert's answer yet")
-    note = f"{rate.wrong:,} of {rate.audited:,} by all answers; the true rate is {_range(rate.low, rate.high)}"
-    return Figure("Of them wrong", percent(rate.rate), note)
-
-
-def _range(low: float, high: float) -> str:
-    return f"{100 * low:.1f} to {percent(high)}"
+    return Figure("Of them wrong", percent(rate.rate), f"{wrong_of(rate, 'answered')}; {true_rate(rate)}.")

@@ -66,13 +66,15 @@ async def numbers_as_file(
         numbers = await service.work(read_numbers, service, desk, span, by, prices)
     except AsklessError as error:
         return problem_of(error, state)
-    known = {found.name: found for found in (summary(numbers), *charts(numbers))}
+    drawn = charts(numbers) if numbers.spans else ()  # where nothing came there is nothing to draw
+    known = {found.name: found for found in (summary(numbers), *drawn)}
     if chart not in known:
         return problem(
             404, f"The dashboard has no chart {chart!r:.40}; it has {', '.join(known)}.", state["request_id"]
         )
     headers = {"Content-Disposition": f'attachment; filename="{desk}-{chart}.csv"', "Cache-Control": "no-store"}
-    return Response(known[chart].csv(), media_type="text/csv; charset=utf-8", headers=headers)
+    file = known[chart].csv().encode("utf-8-sig")  # by whose mark spreadsheets know that it is UTF-8
+    return Response(file, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 class Dashboard:

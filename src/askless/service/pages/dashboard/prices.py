@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from nicegui import ui
@@ -53,7 +54,9 @@ class PriceFields:
         )
 
     async def _load(self) -> None:
-        kept = await ui.run_javascript(f"dashboard.prices({json.dumps(self._seat.desk)})", timeout=_SECONDS)
+        kept: Any = None
+        with suppress(TimeoutError):  # a browser that does not answer, as one that left, has no prices
+            kept = await ui.run_javascript(f"dashboard.prices({json.dumps(self._seat.desk)})", timeout=_SECONDS)
         kept = kept if isinstance(kept, dict) else {}
         self._call.value, self._mistake.value = _price(kept.get("call")), _price(kept.get("mistake"))
         self._sign.value = str(kept.get("currency", ""))[:_LONGEST_SIGN]

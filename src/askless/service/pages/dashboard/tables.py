@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from askless.desk.live.exchange import _cell as cell  # which keeps spreadsheets from running a text as a formula
+from askless.desk.live.exchange import cell
 from askless.service.pages.dashboard.words import duration, percent, quantity
 
 

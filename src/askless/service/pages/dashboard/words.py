@@ -33,12 +33,15 @@ def money(amount: float, currency: str, *, beside: float = 0.0) -> str:
     """An amount, with its sign before it; with cents where it and the amounts beside it are small."""
     digits = 2 if max(abs(amount), abs(beside)) < 100 else 0
     gap = _SPACE if currency[-1:].isalnum() else ""
-    return f"{'-' if round(amount, digits) < 0 else ''}{currency}{gap}{abs(amount):,.{digits}f}"
+    sign = "\N{MINUS SIGN}" if round(amount, digits) < 0 else ""  # a hyphen may end a line
+    return f"{sign}{currency}{gap}{abs(amount):,.{digits}f}"
 
 
 def quantity(number: float) -> str:
     """A number that need not be whole."""
-    return f"{number:,.0f}" if abs(number) >= 100 or number == int(number) else f"{number:,.1f}"
+    if abs(number) >= 100 or number == int(number):
+        return f"{number:,.0f}"
+    return f"{number:,.1f}" if abs(number) >= 0.1 else f"{number:.2f}"
 
 
 def number_of(count: int, one: str, many: str) -> str:
@@ -47,11 +50,22 @@ def number_of(count: int, one: str, many: str) -> str:
 
 
 def trust(rate: ErrorRate, mean_probability: float | None) -> str:
-    """How often the guesses were right by the audits, beside what the desk itself had expected."""
-    found = f"audits found {percent(1 - rate.rate)} ({100 * (1 - rate.high):.1f} to {100 * (1 - rate.low):.1f})"
+    """How often the guesses were wrong by the audits, beside what the desk itself had expected."""
+    found = f"{wrong_of(rate, 'audited')}; {true_rate(rate)}."
     if mean_probability is None:
-        return f"{found[0].upper()}{found[1:]}."
-    return f"It said {percent(mean_probability)} right; {found}."
+        return found
+    return f"{found} By the probabilities that it gave, the desk expected {percent(1 - mean_probability)}."
+
+
+def wrong_of(rate: ErrorRate, how: str) -> str:
+    """How many of the guesses that were looked at were wrong."""
+    guesses = number_of(rate.audited, f"{how} guess", f"{how} guesses")
+    return f"{rate.wrong:,} of {guesses} {'was' if rate.wrong == 1 else 'were'} wrong"
+
+
+def true_rate(rate: ErrorRate) -> str:
+    """Between which rates the true one lies."""
+    return f"the true rate lies between {percent(rate.low)} and {percent(rate.high)}, with 95{_SPACE}% confidence"
 
 
 def day(at: datetime) -> str:

@@ -13,12 +13,12 @@ from nicegui.events import ValueChangeEventArguments
 
 from askless.desk.live import labels
 from askless.desk.live.history import Past
-from askless.desk.live.read import Page
+from askless.desk.live.read import MOST, Page
 from askless.service.pages.correct import Corrections
-from askless.service.pages.frame import frame, sit
+from askless.service.pages.frame import frame, is_blind, sit
 from askless.service.pages.history.panel import PastPanel, decided
 from askless.service.pages.history.view import HOW, LONGEST, PER_PAGE, View, read_past
-from askless.service.pages.panel import ROWS_SCRIPT
+from askless.service.pages.panel import ROWS_SCRIPT, row_keys
 from askless.service.pages.parts import ago, empty, link, moment, one_line, percent, words
 from askless.service.pages.paths import page
 from askless.service.pages.said import Said
@@ -35,7 +35,7 @@ async def history(request: Request, desk: str) -> None:
     seat = await sit(request, desk)
     if seat is None:
         return
-    blind = (await seat.change(lambda desk: desk.settings)).blind
+    blind = await is_blind(seat)
     names = [row.name for row in await seat.read_desk(labels.rows)]
     shown = History(seat, View.read(request.query_params), blind=blind)
     first = await shown.read()
@@ -56,9 +56,9 @@ class History:
         self._rows: dict[str, Row] = {}
         self._cursor: str | None = None
 
-    async def read(self, cursor: str | None = None) -> Page[Past]:
+    async def read(self, cursor: str | None = None, limit: int = PER_PAGE) -> Page[Past]:
         """A page of what fits, from the newest on or from where the last one ended."""
-        return await self._seat.read_desk(read_past, self._view, blind=self._blind, cursor=cursor)
+        return await self._seat.read_desk(read_past, self._view, blind=self._blind, cursor=cursor, limit=limit)
 
     async def load(self) -> None:
         """Read the newest page and show it in place of what is there."""
@@ -70,7 +70,11 @@ class History:
 
     async def renew(self) -> None:
         """Something has happened at the desk: rows are changed in place, new ones counted."""
-        found, now = (await self.read()).rows, datetime.now(UTC)
+        if await is_blind(self._seat) is not self._blind:
+            self._seat.go("history")  # what may be shown has changed
+            return
+        shown = min(max(PER_PAGE, len(self._rows)), MOST)
+        found, now = (await self.read(limit=shown)).rows, datetime.now(UTC)
         if found and not self._rows:
             await self.load()
             return
@@ -97,6 +101,7 @@ class History:
             self._body = ui.element("tbody")
         with ui.element("div").classes("pager"):
             self._more = ui.button("Show more", on_click=self._show_more).props("outline no-caps")
+        row_keys()
         corrections = Corrections(self._seat, Said(self._seat), self.renew)
         self.panel = PastPanel(self._seat, corrections, blind=self._blind)
         self._add(first)
@@ -169,8 +174,8 @@ class Row:
         self._line = line
         with ui.element("tr").props("data-row"):
             with ui.element("td").classes("what"):
-                opener = words("button", one_line(line.text, line.key)).classes("opener text")
-                opener.props("type=button data-open").on("click", lambda: show(line.key), args=[])
+                self._text = words("button", "").classes("opener text")
+                self._text.props("type=button data-open").on("click", lambda: show(line.key), args=[])
             with ui.element("td").classes("label"):
                 self._label = words("span", "").classes("text name")
                 self._how = words("span", "").classes("soft")
@@ -193,6 +198,7 @@ class Row:
         self._when.set_text(ago(self._line.received_at, now))
 
     def _show(self, line: Past) -> None:
+        self._text.set_text(one_line(line.text, line.key))  # which is gone once it was erased
         self._label.set_text(line.label or "")
         sure = "" if line.probability is None else f", {percent(line.probability)}"
         forgotten = ", forgotten" if line.status.value in ("answered", "given") and not line.example else ""

@@ -55,15 +55,18 @@ class NewLabel:
 
     def open(self, ticket: int | None, known: Sequence[LabelRow], name: str | None = None) -> None:
         """Open the form for a question, with a name where one was typed elsewhere."""
-        self._known = {row.name.casefold(): row for row in known}
-        self._for = ticket
         if name is not None:
             self._name.set_value(name)
             keep(self._seat, "name", name)
+        self._open(ticket, known)
+        (self._text if name else self._name).run_method("focus")
+
+    def _open(self, ticket: int | None, known: Sequence[LabelRow]) -> None:
+        self._known = {row.name.casefold(): row for row in known}
+        self._for = ticket
         self.is_open = True
         self._form.set_visibility(True)
         self._hint_at()
-        (self._text if name else self._name).run_method("focus")
         keep(self._seat, "form", str(ticket or 0))
 
     def close(self, *, clear: bool = False) -> None:
@@ -82,8 +85,9 @@ class NewLabel:
         self._name.set_value(kept.get("name", ""))
         self._text.set_value(kept.get("answer", ""))
         if kept.get("form"):
-            self.open(int(kept["form"]) or None if kept["form"].isdecimal() else ticket, known)
+            self._open(int(kept["form"]) or None if kept["form"].isdecimal() else ticket, known)
             self.question_is(ticket)
+            ui.run_javascript("askless.typeOn()")
 
     def question_is(self, ticket: int | None) -> None:
         """Which question is on the screen now."""

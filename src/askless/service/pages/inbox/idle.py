@@ -41,7 +41,9 @@ class Idle:
             self._today = words("p", "")
             self._next = words("p", "")
             if plays:
-                ui.button("Play sample questions in", on_click=player.ask).props("unelevated no-caps")
+                player.begins_with(
+                    ui.button("Play sample questions in", on_click=player.ask).props("unelevated no-caps")
+                )
             if seat.is_admin:
                 words("p", "To send a question from a terminal, with a key of the service in $KEY:").classes("how")
                 body = json.dumps({"text": "Where is my parcel?"})

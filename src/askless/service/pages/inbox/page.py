@@ -91,8 +91,9 @@ class _Page:
                 if key in "/ngs":
                     self.inbox.needs_question(button)
             if plays:
-                with ui.button(icon="more_vert").props('flat round dense aria-label="More"'), ui.menu():
+                with ui.button(icon="more_vert").props('flat round dense aria-label="More"') as more, ui.menu():
                     ui.menu_item("Play sample questions in", self.player.ask)
+                self.player.begins_with(more)
 
     async def key(self, event: Any) -> None:
         """A key was pressed while the ticket of that number was on the screen."""

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 
 from nicegui import background_tasks, ui
+from nicegui.element import Element
 from sqlalchemy import Connection, func, select
 
 from askless.desk.live import labels, tickets
@@ -44,6 +45,7 @@ class Player:
         self._task: asyncio.Task[None] | None = None
         self._with_expert = self._stopped = False
         self._posted: list[Outcome] = []
+        self._beginners: list[Element] = []
         with ui.element("section").classes("card play").props('aria-label="Sample questions"') as self._panel:
             with ui.element("div").classes("progress"):
                 self._line = words("p", "")
@@ -64,6 +66,10 @@ class Player:
     def on_change(self, changed: Callable[[], Awaitable[None]]) -> None:
         """What is called when it begins and ends."""
         self._changed = changed
+
+    def begins_with(self, element: Element) -> None:
+        """Show this element, which begins a play, only while none is on."""
+        self._beginners.append(element)
 
     async def ask(self) -> None:
         """Ask whether the sample's expert is to answer, and begin."""
@@ -88,8 +94,7 @@ class Player:
             self._end.set_text("")
             self._renew(0, len(asked), 0)
             self._panel.set_visibility(True)
-            self._stop.set_visibility(True)
-            self._close.set_visibility(False)
+            self._arrange(playing=True)
             with self._seat.client:
                 ui.run_javascript("scrollTo(0, 0)")  # the menu that began it may be far below
             self._task = background_tasks.create(self._play(asked), name="the sample is played in")
@@ -116,9 +121,14 @@ class Player:
                     break
         self._task = None
         self._end.set_text(f"Ended. {self._line.text}")
-        self._stop.set_visibility(False)
-        self._close.set_visibility(True)
+        self._arrange(playing=False)
         await self._tell()
+
+    def _arrange(self, *, playing: bool) -> None:
+        self._stop.set_visibility(playing)
+        self._close.set_visibility(not playing)
+        for element in self._beginners:
+            element.set_visibility(not playing)
 
     async def _answer(self, outcome: Outcome, label: str) -> None:
         """What the sample's expert says; a question that someone else has taken is left to them."""

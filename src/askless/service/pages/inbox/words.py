@@ -32,7 +32,8 @@ def why_asked(ticket: Ticket, blind: bool) -> str:
         return "The desk knows no word of this text." + suggested
     said = [f"The desk had guessed “{ticket.guess}”; this checks it."] if ticket.why is Why.AUDIT else []
     said += [between(ticket.offers)] if len(ticket.offers) > 1 else []
-    said += [f"Asked because {ticket.reason}."] if ticket.reason else []
+    # The reason is of that time; what stands before it is of now, and the desk may have learned in between.
+    said += [f"Why it was asked when it came: {ticket.reason}."] if ticket.reason else []
     if ticket.why is Why.UNSURE and ticket.guess is not None:
         said.append(f"By now the desk would answer “{ticket.guess}”.")
     return " ".join(said) + suggested

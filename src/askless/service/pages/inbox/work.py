@@ -25,7 +25,7 @@ from askless.service.pages.inbox.forms import NewLabel, keep, take_guess
 from askless.service.pages.inbox.idle import Figures, Idle
 from askless.service.pages.inbox.words import BLIND, changed_by, gone
 from askless.service.pages.parts import one_line, words
-from askless.service.pages.said import Said
+from askless.service.pages.said import Said, taken_back
 from askless.service.pages.seat import Seat
 
 T = TypeVar("T")
@@ -69,6 +69,7 @@ class Inbox:
         self._turn = asyncio.Lock()
         self._present_at = time.monotonic()
         self._done: list[int] = []  # tickets that they have answered or skipped, the last one last
+        self._settled: dict[int, int] = {}  # how many others the answer to a ticket has settled
         self._needs: list[Element] = []
         self.said = Said(seat)
         self._news = words("p", "").classes("unseen").props("role=status")
@@ -96,7 +97,9 @@ class Inbox:
                 done = await self._do(number, lambda desk: tickets.answer(desk, number, label, who, answer=text))
                 if done is not None:
                     self._note(number)
-                    self.said(changed_by(done.outcome.label or label, len(done.settled)), self._undo_last)
+                    self._settled[number] = len(done.settled)
+                    line = changed_by(done.outcome.label or label, len(done.settled))
+                    self.said(line, self._undo_last, undone=taken_back(len(done.settled)))
                     self.form.close(clear=True)
                     await self._next(own=True)
 
@@ -127,8 +130,9 @@ class Inbox:
             self.said("There is nothing to undo: here you have answered and skipped nothing yet.")
             return
         with self._seat.telling():
+            settled = self._settled.get(self._done[-1], 0)
             await self._undo_last()
-            self.said("Taken back.")
+            self.said(taken_back(settled))
 
     async def _undo_last(self) -> None:
         async with self._turn:

@@ -9,7 +9,6 @@ from nicegui import ui
 
 from askless.desk.live import labels as live
 from askless.desk.live.label_use import LabelUse, waiting_with
-from askless.errors import Conflicting
 from askless.service.pages.choose import choose_label
 from askless.service.pages.dialogs import sure, text_for
 from askless.service.pages.labels.answer import AnswerText
@@ -76,9 +75,6 @@ class Panel:
     def _use(self) -> LabelUse | None:
         return next((use for use in self._found if use.row.id == self._number), None)
 
-    def _names(self) -> list[str]:
-        return [use.row.name for use in self._found]
-
     # -- what can be done ------------------------------------------------------------------------------------------
     async def _rename(self) -> None:
         use = self._use()
@@ -102,11 +98,9 @@ class Panel:
             return
         name, number, who = use.row.name, use.row.id, self._seat.who
         with self._seat.telling():
-            into = await choose_label(self._seat, f"Merge {name} into")
+            into = await choose_label(self._seat, f"Merge {name} into", other_than=name)
             if into is None:
                 return
-            if into == name or into not in self._names():
-                raise Conflicting(f"Choose another label that is there already; found {into!r}.")
             blind = await self._seat.change(lambda desk: desk.settings.blind)
             waiting = await self._seat.read_desk(waiting_with, name, blind=blind)
             title = f"Merge {name} into {into}?"

@@ -8,16 +8,17 @@ from nicegui import ui
 
 from askless.desk.live.projection import LabelShape, Map
 from askless.service.pages.map.chart import COLOURED, Look
-from askless.service.pages.parts import words
+from askless.service.pages.parts import one_line, words
 
 _MARKS = {"circle": "●", "triangle": "▲", "rect": "■", "diamond": "◆"}
 _MOST = 300  # labels in the list
+_NAME = 40  # letters of a neighbour's name
 
 
 class Legend:
     """A list of all labels, the largest first; those that are ticked are picked out on the map."""
 
-    def __init__(self, drawn: Map, spread: Mapping[str, float], pick: Callable[[frozenset[str]], None]) -> None:
+    def __init__(self, drawn: Map, pick: Callable[[frozenset[str]], None]) -> None:
         self._pick, self._picked = pick, frozenset[str]()
         self._boxes: dict[str, ui.checkbox] = {}
         self._marks: dict[str, ui.label] = {}
@@ -34,19 +35,18 @@ class Legend:
                 words("p", f"The {COLOURED} largest have colours; tick another to see it.").classes("soft hint")
             with ui.element("ul"):
                 for shape in shapes[:_MOST]:
-                    self._item(shape, spread.get(shape.label))
+                    self._item(shape)
             if len(shapes) > _MOST:
                 words("p", f"{_MOST} of {len(shapes):,} labels are listed.").classes("soft")
 
-    def _item(self, shape: LabelShape, spread: float | None) -> None:
+    def _item(self, shape: LabelShape) -> None:
         name = shape.label
         with ui.element("li") as item:
             with ui.element("div").classes("map-label"):
                 self._marks[name] = ui.label("●").classes("mark-sign").props("aria-hidden=true")
                 box = ui.checkbox(name, on_change=lambda e: self._tick(name, bool(e.value))).props("dense")
-            near = ", ".join(f"{other.label} ({other.cosine:.2f})" for other in shape.nearest)
-            said = f"{shape.examples:,} example{'' if shape.examples == 1 else 's'}"
-            said += "" if spread is None else f", spread {spread:.2f}"
+            near = ", ".join(f"{one_line(other.label, '', _NAME)} ({other.cosine:.2f})" for other in shape.nearest)
+            said = f"{shape.examples:,} example{'' if shape.examples == 1 else 's'}, spread {shape.spread:.2f}"
             words("p", said).classes("soft").props["title"] = _SPREAD
             if near:
                 words("p", f"nearest: {near}").classes("soft text").props["title"] = _COSINE

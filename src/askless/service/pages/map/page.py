@@ -12,7 +12,6 @@ from nicegui.events import EChartPointClickEventArguments
 from sqlalchemy import Connection, select
 
 from askless.desk.live.projection import Map, map_of
-from askless.desk.live.spread import spreads
 from askless.ledger import events as kinds
 from askless.ledger import schema
 from askless.service.pages.example_card import ExampleCard
@@ -37,10 +36,9 @@ _LEARNING = (
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A map, the spread of each label in all dimensions, and the last event that it shows."""
+    """A map, and the last event that it shows."""
 
     map: Map
-    spread: dict[str, float]
     event: int
 
 
@@ -78,7 +76,7 @@ class _Shown:
             words("p", _in_words(drawn)).classes("soft")
             with ui.element("div").classes("map-split"):
                 self._chart_part()
-                self._legend = Legend(drawn, self._drawing.spread, self._pick)
+                self._legend = Legend(drawn, self._pick)
             self._table = Table(drawn, self._open)
         self._renew()
 
@@ -96,13 +94,17 @@ class _Shown:
                     button.props("flat round dense").props["aria-label"] = said
             self._chart = ui.echart(map_chart.options(self._drawing.map, self._view), on_point_click=self._clicked)
             self._chart.classes("map").props("role=img")
-            words("p", "Turn the wheel to zoom, drag to move, click a point to open it.").classes("soft hint")
+            words("p", "Turn the wheel or pinch to zoom, drag to move, click a point to open it.").classes("soft hint")
 
     # -- what is looked at -----------------------------------------------------------------------------------------
     def _pick(self, picked: frozenset[str]) -> None:
         self._view = map_chart.View(picked, self._view.found)
         self._renew(chart=True)
-        query = urlencode([("label", label) for label in sorted(picked)])
+        self._remember()
+
+    def _remember(self) -> None:
+        """The address shows what the page shows, so that it can be sent to someone."""
+        query = urlencode([("label", label) for label in sorted(self._view.picked)])
         ui.navigate.history.replace(page(self._seat.desk, "map") + (f"?{query}" if query else ""))
 
     def _look_for(self, search: str) -> None:
@@ -146,6 +148,7 @@ class _Shown:
             self._view = map_chart.View(self._view.picked & {shape.label for shape in self._drawing.map.labels})
             self._late.clear()
             self._build()
+            self._remember()
 
     async def _clicked(self, event: EChartPointClickEventArguments) -> None:
         data: Any = event.data  # as it was given to the chart
@@ -159,7 +162,7 @@ class _Shown:
 
 def _draw(connection: Connection, desk: int) -> Drawing:
     event = _last_event(connection, desk)
-    return Drawing(map_of(connection, desk, most=_MOST), spreads(connection, desk), event)
+    return Drawing(map_of(connection, desk, most=_MOST), event)
 
 
 def _last_event(connection: Connection, desk: int) -> int:

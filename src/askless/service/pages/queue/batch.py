@@ -7,13 +7,14 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
-from askless.desk.live import together
+from askless.desk.live import labels, together
 from askless.desk.live.desk import LiveDesk
 from askless.desk.live.together import Together
+from askless.desk.live.types import LabelRow
 from askless.service.keys import Role
 from askless.service.pages.dialogs import choices, dialog
-from askless.service.pages.parts import words
-from askless.service.pages.said import Said
+from askless.service.pages.parts import one_line, words
+from askless.service.pages.said import Said, taken_back
 from askless.service.pages.seat import Seat
 
 _AT_ONCE = 10  # tickets of one change, after which the progress is shown and others have their turn
@@ -27,11 +28,14 @@ class Batch:
         self._seat, self._said, self._done = seat, said, done
 
     async def confirmed(self, count: int, label: str) -> bool:
-        """Whether so many tickets are to get this label."""
+        """Whether so many tickets are to get this label; one ticket is asked about only where the label is new."""
+        known = {row.name: row for row in await self._seat.read_desk(labels.rows)}
+        if count == 1 and label in known:
+            return True
         what = f"{count:,} question{'s' if count > 1 else ''}"
         with dialog(self._seat, f"Answer {what} with “{label}”?") as opened:
-            text = "Each of them becomes an example of this label, and its asker gets the label's answer."
-            words("p", f"{text} You can take all of it back afterwards.")
+            words("p", what_is_sent(known.get(label), count)).classes("text")
+            words("p", "You can take this back afterwards, but not what the desk answers by it meanwhile.")
             with choices(opened):
                 yes = ui.button(f"Answer {what}", on_click=lambda: opened.submit(True))
                 yes.props("unelevated no-caps autofocus")
@@ -51,9 +55,11 @@ class Batch:
         finally:
             rest = [id for id in held if id not in set(found.done)]
             if rest:
-                await seat.change(lambda desk: together.let_go(desk, rest, seat.who))
+                with seat.telling():
+                    await seat.change(lambda desk: together.let_go(desk, rest, seat.who))
         if found.done or found.refused:
-            self._said(outcome(found, label), (lambda: self.undo(found.done)) if found.done else None)
+            back = (lambda: self.undo(found.done)) if found.done else None
+            self._said(outcome(found, label), back, undone=taken_back(len(found.settled)))
         await self._done()
 
     async def undo(self, ids: Sequence[int]) -> None:
@@ -68,6 +74,16 @@ class Batch:
         if found.refused:
             seat.say(f"{len(found.refused):,} of them were changed by others since, and stay so.", wrong=True)
         await self._done()
+
+
+def what_is_sent(label: LabelRow | None, count: int) -> str:
+    """What the askers of so many tickets get with this label, None where it is new."""
+    askers = "Its asker gets" if count == 1 else "Each asker gets"
+    if label is None:
+        return f"This label is new. {askers} its name alone, until you write its answer on the page Labels."
+    if not label.answer:
+        return f"{askers} the label's name alone: it has no answer text."
+    return f"{askers}: {one_line(label.answer, '', 400)}"
 
 
 def outcome(found: Together, label: str) -> str:

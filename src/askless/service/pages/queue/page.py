@@ -15,8 +15,8 @@ from askless.desk.live import labels, together
 from askless.desk.live.queue import Order
 from askless.desk.live.types import TicketStatus
 from askless.service.pages.choose import choose_label
-from askless.service.pages.frame import frame, sit
-from askless.service.pages.panel import ROWS_SCRIPT
+from askless.service.pages.frame import frame, is_blind, sit
+from askless.service.pages.panel import ROWS_SCRIPT, row_keys
 from askless.service.pages.parts import empty, link, words
 from askless.service.pages.paths import page
 from askless.service.pages.queue.batch import Batch
@@ -39,7 +39,7 @@ async def queue(request: Request, desk: str) -> None:
     seat = await sit(request, desk)
     if seat is None:
         return
-    blind = (await seat.change(lambda desk: desk.settings)).blind
+    blind = await is_blind(seat)
     names = [row.name for row in await seat.read_desk(labels.rows)]
     shown = Queue(seat, View.read(request.query_params, blind=blind), blind=blind)
     first = await shown.read()
@@ -78,6 +78,9 @@ class Queue:
 
     async def renew(self) -> None:
         """Something has happened at the desk: rows go and are counted, none moves."""
+        if await is_blind(self._seat) is not self._blind:
+            self._seat.go("queue")  # what may be shown has changed
+            return
         now, ids = datetime.now(UTC), list({*self._rows, *self._chosen.ids})
         stands = await self._seat.read_desk(together.standings, ids, now=now)
         fresh, total = await self._seat.read_desk(read_new, self._view, blind=self._blind, now=now, newest=self._newest)
@@ -118,8 +121,8 @@ class Queue:
         with ui.element("table").classes("rows") as self._table:
             words("caption", "Questions that wait").classes("unseen")
             with ui.element("thead"), ui.element("tr"):
-                heads = ("Select", "Question", "Suggested", *(() if self._blind else ("Why",)), "Asked")
-                for head in heads:
+                known = ("Asker suggests",) if self._blind else ("Suggested", "Why")
+                for head in ("Select", "Question", *known, "Asked"):
                     words("th", head).props("scope=col")
             self._body = ui.element("tbody")
             self._body.on("mouseenter", lambda: self._point(True), args=[])
@@ -127,11 +130,8 @@ class Queue:
         self._pager()
         said = Said(seat)
         self._batch = Batch(seat, said, self.load)
-        self.panel = TicketPanel(seat, self._batch.answer)
-        with ui.element("p").classes("soft keys"):
-            for key, does in (("j", "down"), ("k", "up"), ("x", "select"), ("Enter", "open"), ("a", "answer selected")):
-                words("kbd", key)
-                words("span", does)
+        self.panel = TicketPanel(seat, self._batch)
+        row_keys(("x", "select"), ("a", "answer selected"))
         self._show(first)
 
     def _filters(self, names: list[str]) -> None:

@@ -43,7 +43,7 @@ class Selection:
     def build(self) -> None:
         """The line of buttons."""
         with ui.element("div").classes("queue-bar selecting") as self._bar:
-            self._page = ui.checkbox("This page", on_change=self._choose_page).props("dense")
+            self._page = ui.checkbox("All on this page", on_change=self._choose_page).props("dense")
             self._all = ui.button("", on_click=self._choose_all).props("flat dense no-caps")
             ui.space()
             self._clear = ui.button("Clear", on_click=self.clear).props("flat dense no-caps")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -17,16 +16,17 @@ from askless.errors import Conflicting
 from askless.service.pages.choose import choose_label
 from askless.service.pages.panel import side_panel, time_left, whole_text
 from askless.service.pages.parts import moment, percent, words
+from askless.service.pages.queue.batch import Batch
 from askless.service.pages.seat import Seat
 
 _KEYS = 9
 
 
 class TicketPanel:
-    """Shows a ticket and holds it meanwhile; `answer` answers tickets with a label and tells what that did."""
+    """Shows a ticket and holds it meanwhile; `batch` answers it and tells what that did."""
 
-    def __init__(self, seat: Seat, answer: Callable[[list[int], str], Awaitable[None]]) -> None:
-        self._seat, self._answer = seat, answer
+    def __init__(self, seat: Seat, batch: Batch) -> None:
+        self._seat, self._batch = seat, batch
         self._busy = False
         self._answered = 0  # the ticket that was answered last: it is not put back when its panel closes
 
@@ -88,7 +88,7 @@ class TicketPanel:
     async def _other(self, id: int, opened: ui.dialog) -> None:
         with self._seat.telling():
             label = await choose_label(self._seat, "Which label?")
-            if label is not None:
+            if label is not None and await self._batch.confirmed(1, label):
                 await self._take(id, label, opened)
 
     async def _take(self, id: int, label: str, opened: ui.dialog) -> None:
@@ -97,7 +97,7 @@ class TicketPanel:
         self._busy, self._answered = True, id
         try:
             opened.close()
-            await self._answer([id], label)
+            await self._batch.answer([id], label)
         finally:
             self._busy = False
 

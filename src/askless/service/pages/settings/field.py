@@ -66,6 +66,15 @@ class Field:
             return None
 
     @property
+    def is_valid(self) -> bool:
+        """Whether what is typed is a value of the setting."""
+        try:
+            self.read()
+        except InvalidInput:
+            return False
+        return True
+
+    @property
     def is_changed(self) -> bool:
         """Whether something else is typed than what the desk was set to."""
         try:
@@ -102,6 +111,10 @@ class Field:
         """Show what the desk is set to."""
         self.base = value
         self._notice.clear()
+        self.show(value)
+
+    def show(self, value: Any) -> None:
+        """Show this value as if it had been typed."""
         self._ready = False
         self.write(value)
         self._ready = True

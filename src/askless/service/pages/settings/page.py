@@ -21,6 +21,7 @@ from askless.service.pages.seat import Seat
 from askless.service.pages.settings.embedder import Embedder
 from askless.service.pages.settings.field import Field
 from askless.service.pages.settings.fields import CostsField, fields_of
+from askless.service.pages.settings.unsaved import Unsaved
 from askless.service.pages.settings.words import TITLES, changes_in_words, costs_in_words, effect_in_words
 
 router = APIRouter()
@@ -56,6 +57,7 @@ class _Settings:
                     field = make()
                     self._fields[field.name] = field
         self._bar()
+        self._kept = Unsaved(seat, self._fields)
         self._embedder = Embedder(seat, self._said)
         with ui.element("section").classes("card setting-group"):
             words("h2", "Deleting the desk")
@@ -115,6 +117,7 @@ class _Settings:
     def _show_unsaved(self) -> None:
         changed = [TITLES[name].lower() for name, field in self._fields.items() if field.is_changed]
         self._unsaved.set_text(f"Not saved yet: {', '.join(changed)}." if changed else "Everything is saved.")
+        self._kept.keep()
         self._button.set_enabled(bool(changed))
         self._reset.set_visibility(bool(changed))
 
@@ -162,10 +165,10 @@ class _Settings:
             self._stands = after
             for name, field in self._fields.items():
                 field.take(_value(after, name))
-            back = {name: _value(before, name) for name in changes}
+            back, set_to = ({name: _value(one, name) for name in changes} for one in (before, after))
             self._said(
                 f"Saved. {changes_in_words(before, after)}.",
-                lambda: self._seat.change(lambda desk: configure.configure(desk, back, who)),
+                lambda: self._seat.change(lambda desk: _configure(desk, back, set_to, who)),
             )
 
     def _typed(self) -> dict[str, object]:
@@ -197,7 +200,7 @@ def _configure(desk: LiveDesk, changes: dict[str, object], bases: dict[str, obje
     """Change the settings, unless another has changed one of them since the page showed it."""
     for name, base in bases.items():
         if _value(desk.settings, name) not in (base, changes[name]):
-            raise Conflicting(f"Another admin has changed the {TITLES[name].lower()} meanwhile, so nothing is saved.")
+            raise Conflicting(f"Another admin has changed the {TITLES[name].lower()} meanwhile: nothing was changed.")
     return configure.configure(desk, changes, who)
 
 

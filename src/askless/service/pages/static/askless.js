@@ -13,6 +13,11 @@ const askless = {
     location.assign("/login");
   },
 
+  // Where the pages of a desk do not fit beside each other, the one that is open is in sight.
+  showPlace() {
+    document.querySelector(".place.here")?.scrollIntoView({ inline: "center", block: "nearest" });
+  },
+
   setTheme(chosen) {
     const year = 365 * 24 * 3600;
     document.cookie = `askless_theme=${chosen}; path=/; max-age=${chosen === "auto" ? 0 : year}; samesite=strict`;
@@ -34,6 +39,15 @@ const askless = {
   keep(name, text) {
     if (text) sessionStorage.setItem(`askless ${name}`, text);
     else sessionStorage.removeItem(`askless ${name}`);
+  },
+
+  // Puts the caret where it was when the page went: who types on at once does so in the field they were in.
+  typeOn() {
+    for (const field of document.querySelectorAll("input, textarea")) {
+      if (field.closest("[data-keep]")?.dataset.keep !== askless.kept("typing")) continue;
+      field.focus();
+      field.setSelectionRange(field.value.length, field.value.length);
+    }
   },
 
   // Keys go to the service with the number of the ticket that is on the screen, so that a key that was pressed twice
@@ -100,6 +114,8 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("focusin", (event) => {
   const field = event.target.closest?.("input, textarea");
+  const kept = field?.closest("[data-keep]");
+  if (kept) askless.keep("typing", kept.dataset.keep);
   if (!field || !askless.isOpening()) return;
   const typed = askless.opening.typed;
   askless.opening = null;

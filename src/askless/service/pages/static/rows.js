@@ -50,7 +50,15 @@ const rows = {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+  if (event.target.closest?.("input, textarea, select, [contenteditable]")) {
+    const searching = event.target.closest("[data-search]");
+    if (searching && event.key === "Escape") event.target.blur();
+    if (searching && event.key === "Enter") {
+      event.preventDefault(); // it would press the row that has the focus by then
+      rows.focus(0);
+    }
+    return;
+  }
   if (rows.press(event.key)) event.preventDefault();
 });
 
