@@ -75,9 +75,12 @@ def database(database_address: str) -> Iterator[Database]:
         yield database
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium_browser() -> Iterator[Browser]:
-    """Chromium without a window, one for all tests of this process."""
+    """Chromium without a window, one for all tests of a file.
+
+    While it is there an event loop counts as running, so that other files' tests could not start one of their own.
+    """
     pytest.importorskip("playwright", reason="needs playwright: pip install 'askless[dev]'")
     from browser import browsing
 

@@ -126,7 +126,7 @@ def test_starting_over_puts_the_old_ledger_back_after_any_error(
         raise error("on purpose")
 
     with monkeypatch.context() as patched:
-        patched.setattr("askless.cli.label_open._warm_up", fail)
+        patched.setattr("askless.cli.label_open.warm_up", fail)
         if error is KeyboardInterrupt:
             assert run("t.csv", "--fresh")[0] == 130
         else:

@@ -211,11 +211,13 @@ class SelfTuning(PolicyBase):
         keys = [self._examples.ids[position] for position in positions]
         self._examples.remove(positions)
         self._history.changed(positions[0])
-        if self._hulls is not None:
-            for key in keys:
-                self._hulls.forget(key)
         if not len(self._examples):  # the next example may have another dimension
             self._hulls = None
+        elif self._hulls is not None and positions[0] == 0 and self.space == "euclidean":
+            self._make_hulls()  # the rows are measured from another origin now
+        elif self._hulls is not None:
+            for key in keys:
+                self._hulls.forget(key)
 
     def relabel(self, id: ExampleId, label: Label) -> None:
         """Decide from now on as if that example had been learned with this label."""
@@ -240,6 +242,11 @@ class SelfTuning(PolicyBase):
             name = self._examples.names[self._examples.numbers[positions[0]]]
             for position in positions:
                 self._hulls.relabel(self._examples.ids[position], name)
+
+    def _make_hulls(self) -> None:
+        self._hulls = ExampleStore(self.space, "float64")
+        for position in range(len(self._examples)):
+            self._add_to_hulls(self._hulls, position)
 
     def _add_to_hulls(self, hulls: ExampleStore, position: int) -> None:
         """As the row is kept, so that a saved and loaded policy has the same hulls, and any scale is fine."""
@@ -272,6 +279,4 @@ class SelfTuning(PolicyBase):
         self._history.restore(state)
         self._value.restore(state)
         if self._examples.dim is not None and self._examples.dim <= _HULL_DIM:
-            self._hulls = ExampleStore(self.space, "float64")
-            for position in range(len(self._examples)):
-                self._add_to_hulls(self._hulls, position)
+            self._make_hulls()
