@@ -55,7 +55,7 @@ class Size:
 
 
 FULL = Size()
-QUICK = Size(200, 0.2, 0.5, 1, 16, 500, 1)
+QUICK = Size(200, 3.0, 1.0, 1, 16, 500, 1)  # the first decision alone may take a second
 
 
 def http(quick: bool) -> Iterator[Row]:
