@@ -70,7 +70,7 @@ $(MINILM): $(READY)
 # them say so.
 DEBIAN := postgresql curl chromium
 debian:  ## what the tests need from Debian: PostgreSQL's programs, curl, Chromium
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v curl chromium >/dev/null || { \
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && command -v curl >/dev/null && command -v chromium >/dev/null || { \
 		echo "installing $(DEBIAN)"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(DEBIAN); } \
 		|| echo "not all of $(DEBIAN) is at hand: the tests that need it will be skipped (apt-get install $(DEBIAN))"
