@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from askless.policies.answer_value import AnswerValue
-from askless.policies.choice_model import choice_probabilities, fit_binary, fit_choice
+from askless.policies.choice_model import fit_binary, fit_choice
 from askless.policies.history import History
 from askless.policies.label_members import _MANY
 from askless.policies.neighbourhood_kernels import judge
@@ -20,6 +20,15 @@ from askless.policies.self_tuning import SelfTuning
 from askless.types import Ask, Costs, Guess, NoExamples, TooUncertain
 
 Floats = NDArray[np.float64]
+
+
+def choice_probabilities(features: Floats, b: Floats) -> Floats:
+    """P of each candidate, for one query."""
+    z = features @ b
+    e = np.exp(z - z.max())
+    return np.asarray(e / e.sum())
+
+
 spaces = pytest.mark.parametrize("space", ["sphere", "euclidean"])
 
 

@@ -51,13 +51,6 @@ def fit_binary(features: Floats, target: Floats, weights: Floats, prior: Floats,
     return _newton(parts, prior)
 
 
-def choice_probabilities(features: Floats, b: Floats) -> Floats:
-    """P of each candidate, for one query."""
-    z = features @ b
-    e = np.exp(z - z.max())
-    return np.asarray(e / e.sum())
-
-
 def _softmax(z: Floats, valid: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     z = np.where(valid, z, -np.inf)
     z -= z.max(axis=1, keepdims=True)

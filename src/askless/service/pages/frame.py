@@ -19,7 +19,6 @@ from askless.service.pages.paths import ASSETS, PAGES, page
 from askless.service.pages.seat import MOST_PAGES, Seat
 
 THEME_COOKIE = "askless_theme"
-_LOOK_AGAIN = 10.0  # seconds after which a page learns at the latest that its session has ended
 _HEAD = (
     f'<link rel="stylesheet" href="{ASSETS}/askless.css"><script src="{ASSETS}/askless.js" defer></script>'
     '<meta name="robots" content="noindex">'
@@ -143,7 +142,7 @@ def _waiting_badge(seat: Seat) -> None:
         badge.props(f'aria-label="{waiting} waiting"')
 
     ui.timer(0, renew, once=True)
-    seat.on_change(renew, every=_LOOK_AGAIN)
+    seat.on_change(renew)
 
 
 def count_waiting(connection: Connection, desk: int) -> int:

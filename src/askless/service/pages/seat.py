@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from askless.desk.live.desk import LiveDesk
 from askless.desk.live.types import NewQuery, Outcome
-from askless.errors import AsklessError, Unavailable
+from askless.errors import AsklessError
 from askless.service.errors import Problem
 from askless.service.keys import Caller, Role
 from askless.service.pages.paths import LOGIN, PAGES
@@ -117,8 +117,6 @@ class Seat:
             yield
         except LoggedOut:
             self._go(LOGIN)
-        except Unavailable as error:
-            self.say(str(error), wrong=True)
         except AsklessError as error:
             self.say(str(error), wrong=True)
 
@@ -138,9 +136,9 @@ class Seat:
 
     # -- live ------------------------------------------------------------------------------------------------------
     def on_change(self, renew: Callable[[], Awaitable[None]], *, every: float | None = None) -> None:
-        """Call `renew` after each change at the desk while the page is open, and every so many seconds besides.
+        """Call `renew` after each change at the desk while the page is open, and every ten seconds besides.
 
-        Changes that come together are taken together. For what depends on the time alone, as leases do, give `every`.
+        Changes that come together are taken together. For what the time alone changes sooner, as leases, give `every`.
         """
         task = background_tasks.create(self._watch(renew, every), name=f"page of {self.desk}")
         self.client.on_delete(task.cancel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -14,7 +15,7 @@ from askless.service.pages.settings.words import HELP, TITLES, said
 Changed: TypeAlias = Callable[[], object]
 
 
-class Field:
+class Field(ABC):
     """One setting. `base` is what the desk was set to when the page last showed it; `changed` is told of typing."""
 
     def __init__(self, name: str, base: Any, changed: Changed) -> None:
@@ -30,17 +31,17 @@ class Field:
         self._ready = True
 
     # -- what each kind does in its own way ------------------------------------------------------------------------
+    @abstractmethod
     def build(self) -> None:
         """Make the elements that are typed into."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self) -> Any:
         """What is typed; refused where it is no value of the setting."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, value: Any) -> None:
         """Show this value."""
-        raise NotImplementedError
 
     # -- what is typed ---------------------------------------------------------------------------------------------
     def changed(self) -> None:
