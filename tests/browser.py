@@ -90,7 +90,7 @@ class Site:
             if self._process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"the service did not start: {self.log()[-2000:]}")
             try:
-                if httpx.get(f"{self.url}/readyz").is_success:
+                if httpx.get(f"{self.url}/readyz", timeout=60).is_success:
                     return
             except httpx.TransportError:
                 pass
@@ -151,7 +151,7 @@ class Site:
         context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
         self._contexts.append(context)
         if role is not None:
-            made = httpx.post(f"{self.url}/api/v1/session", json={"key": self.key[role]})
+            made = httpx.post(f"{self.url}/api/v1/session", json={"key": self.key[role]}, timeout=60)
             host = urlsplit(self.url).hostname
             cookie = {"name": COOKIE, "value": made.cookies[COOKIE], "domain": host, "path": "/"}
             context.add_cookies([cookie])  # type: ignore[list-item]

@@ -229,7 +229,9 @@ def test_several_processes_on_postgresql(postgres: Cluster, start: Callable[...,
     url = postgres.new()
     served = start("--workers", "2", "--database", url)
     assert f"`askless serve --port 8401 --database {url}` starts one beside this" in served.said
-    assert httpx.get(f"{served.address}/").status_code == 401  # the API's answer: there are no pages to log in to
+    assert (
+        httpx.get(f"{served.address}/", timeout=60).status_code == 401
+    )  # the API's answer: there are no pages to log in to
     with calling(served.address, served.key) as client:
         asked = [client.post("queries", json={"id": f"q{k}", "text": f"question {k}"}).json() for k in range(8)]
         assert [outcome["status"] for outcome in asked] == ["asked"] * 8

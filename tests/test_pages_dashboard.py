@@ -182,19 +182,19 @@ def test_the_table_and_the_file_hold_the_numbers_of_the_chart(pages: Site, week:
 
 def test_the_file_needs_a_session_that_sees_the_desk(pages: Site, week: str) -> None:
     address = f"{pages.url}/ui/{week}/dashboard.csv?chart=labels"
-    answer = httpx.get(address)
+    answer = httpx.get(address, timeout=60)
     assert (answer.status_code, answer.headers["location"][:6]) == (303, "/login")
-    assert httpx.get(address, headers=_bearer(pages.key["client"])).status_code == 303
+    assert httpx.get(address, headers=_bearer(pages.key["client"]), timeout=60).status_code == 303
     pages.make_desk("elsewhere")
     with Database(pages.where) as database:
         other = create_key(database, "of elsewhere", Role.EXPERT, "elsewhere").secret
-    assert httpx.get(address, headers=_bearer(other)).status_code == 404
+    assert httpx.get(address, headers=_bearer(other), timeout=60).status_code == 404
     own = _bearer(pages.key["expert"])
-    found = httpx.get(address, headers=own)
+    found = httpx.get(address, headers=own, timeout=60)
     assert found.headers["content-type"].startswith("text/csv")
-    assert httpx.get(f"{pages.url}/ui/nowhere/dashboard.csv", headers=own).status_code == 404
-    assert "it has figures" in httpx.get(f"{address}s", headers=own).json()["detail"]
-    assert httpx.get(f"{address}&span=9y", headers=own).status_code == 422
+    assert httpx.get(f"{pages.url}/ui/nowhere/dashboard.csv", headers=own, timeout=60).status_code == 404
+    assert "it has figures" in httpx.get(f"{address}s", headers=own, timeout=60).json()["detail"]
+    assert httpx.get(f"{address}&span=9y", headers=own, timeout=60).status_code == 422
 
 
 def _bearer(key: str) -> dict[str, str]:
@@ -218,7 +218,7 @@ def test_hostile_labels_are_text_in_charts_tables_and_files(pages: Site) -> None
     card.get_by_text("Show as table").click()
     expect(card.locator("tbody td:first-child")).to_have_text(sorted(HOSTILE))
     own = _bearer(pages.key["expert"])
-    file = httpx.get(f"{pages.url}/ui/{desk}/dashboard.csv?chart=labels", headers=own).content
+    file = httpx.get(f"{pages.url}/ui/{desk}/dashboard.csv?chart=labels", headers=own, timeout=60).content
     cells = [row["label"] for row in read(file.decode("utf-8-sig"))]
     assert cells == ["'=1+1" if label == "=1+1" else label for label in sorted(HOSTILE)]
     assert page.evaluate("window.hacked") is None

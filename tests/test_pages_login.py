@@ -67,7 +67,7 @@ def test_a_clients_key_does_not_open_the_pages(pages: Site) -> None:
     expect(page.get_by_role("alert")).to_contain_text("role client")
     assert not [cookie for cookie in page.context.cookies() if cookie["name"] == COOKIE]
     bearer = {"Authorization": f"Bearer {pages.key['client']}"}
-    answer = httpx.get(f"{pages.url}/ui/{desk}/inbox", headers=bearer)
+    answer = httpx.get(f"{pages.url}/ui/{desk}/inbox", headers=bearer, timeout=60)
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("/login")
 
@@ -111,7 +111,7 @@ def test_a_page_whose_key_is_revoked_shows_nothing_more(pages: Site) -> None:
 
 
 def test_a_page_of_another_site_gets_no_connection(pages: Site) -> None:
-    answer = httpx.post(f"{pages.url}/api/v1/session", json={"key": pages.key["expert"]})
+    answer = httpx.post(f"{pages.url}/api/v1/session", json={"key": pages.key["expert"]}, timeout=60)
     cookie = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}"}
     address = socket_of(pages, "of-no-page")
     with connect(address, additional_headers=cookie, origin=Origin(pages.url)) as own:
@@ -134,7 +134,7 @@ def test_pages_take_nothing_from_other_sites_and_stand_in_no_frame(pages: Site) 
     page.goto(f"{pages.url}/ui/{desk}/inbox")
     connected(page)
     assert [url for url in asked if not url.startswith((pages.url, "data:", "blob:"))] == []
-    answer = httpx.get(f"{pages.url}/login")
+    answer = httpx.get(f"{pages.url}/login", timeout=60)
     policy = answer.headers["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -142,9 +142,9 @@ def test_pages_take_nothing_from_other_sites_and_stand_in_no_frame(pages: Site) 
 
 def test_nothing_but_the_librarys_own_files_is_given_to_strangers(pages: Site) -> None:
     for path in ("inbox", "dashboard.csv", "zzz", "1.0/static/x", "1.0/static/../../inbox"):
-        answer = httpx.get(f"{pages.url}/ui/_nicegui/{path}")
+        answer = httpx.get(f"{pages.url}/ui/_nicegui/{path}", timeout=60)
         assert (answer.status_code, answer.headers["location"][:6]) == (303, "/login"), path
-    polled = httpx.get(f"{pages.url}/ui/_nicegui_ws/socket.io/?EIO=4&transport=polling")
+    polled = httpx.get(f"{pages.url}/ui/_nicegui_ws/socket.io/?EIO=4&transport=polling", timeout=60)
     assert polled.status_code == 303
     with pages.http("expert") as http:
         assert not http.get("/ui/_nicegui_ws/socket.io/?EIO=4&transport=polling").is_success
@@ -157,7 +157,7 @@ def test_a_page_answers_to_nobody_but_who_opened_it(pages: Site) -> None:
     own = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == COOKIE)
     with connect(address, additional_headers={"Cookie": f"{COOKIE}={own}"}, origin=Origin(pages.url)) as socket:
         assert str(socket.recv(timeout=20)).startswith("0")
-    answer = httpx.post(f"{pages.url}/api/v1/session", json={"key": pages.key["expert"]})
+    answer = httpx.post(f"{pages.url}/api/v1/session", json={"key": pages.key["expert"]}, timeout=60)
     others = {"Cookie": f"{COOKIE}={answer.cookies[COOKIE]}"}
     with pytest.raises(InvalidStatus, match="403"):
         connect(address, additional_headers=others, origin=Origin(pages.url))

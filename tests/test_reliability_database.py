@@ -107,7 +107,7 @@ def test_a_full_disk_refuses_writes_and_nothing_else(disk: Callable[[Path], Any]
             assert server.get("queries/kept").json()["status"] == "asked"  # reads go on
             assert server.get("statistics").is_success
             assert server.is_ready()
-            assert httpx.get(f"{server.url}/healthz").is_success
+            assert httpx.get(f"{server.url}/healthz", timeout=60).is_success
             told_before = len(told.queries)
             assert server.get(f"queries/q{told_before - 1}").status_code == 404  # the first that was refused
 

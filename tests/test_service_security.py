@@ -174,7 +174,7 @@ def test_a_key_revoked_by_another_process_is_remembered_for_a_second_at_most(dat
 
 
 def test_login_gives_a_cookie_that_scripts_cannot_read_and_changes_need_a_header(served: Served) -> None:
-    with httpx.Client(base_url=served.url) as browser:
+    with httpx.Client(base_url=served.url, timeout=60) as browser:
         assert browser.post("/api/v1/session", json={"key": "ask_wrong"}).status_code == 401
         entered = browser.post("/api/v1/session", json={"key": served.key["admin"]})
         assert entered.status_code == 200
