@@ -109,9 +109,13 @@ class Site:
 
     def close(self) -> None:
         """Close the browsers' windows and stop the service."""
-        for context in self._contexts:
-            context.close()
+        self.close_windows()
         self.stop()
+
+    def close_windows(self) -> None:
+        """Close the browsers' windows: open ones go on working, and a machine has two cores."""
+        while self._contexts:
+            self._contexts.pop().close()
 
     # -- its data --------------------------------------------------------------------------------------------------
     def http(self, role: str = "admin") -> httpx.Client:

@@ -104,4 +104,5 @@ def pages(site: Site) -> Iterator[Site]:
     """The service with its pages; at the end of the test no browser may have complained of a page."""
     site.complaints.clear()
     yield site
+    site.close_windows()
     assert not site.complaints
