@@ -92,6 +92,8 @@ def _square(v: Vector) -> float:
 
 def as_label(label: object) -> Label:
     """A label as a Python str or int."""
+    if type(label) is int or type(label) is str:  # nearly always
+        return label
     if isinstance(label, str):
         return str(label)
     if not isinstance(label, bool) and isinstance(label, numbers.Integral):

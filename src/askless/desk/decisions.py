@@ -48,7 +48,7 @@ def read(payload: dict[str, Any]) -> Decision:
             payload["distance"],
             payload["runner_up"],
             payload["ratio"],
-            tuple(Support(*pair) for pair in payload["evidence"]),
+            tuple(map(Support._make, payload["evidence"])),
             payload["probability"],
         )
     return Ask(_read_reason(payload["reason"]), tuple(Suggestion(*row) for row in payload["suggestions"]))

@@ -126,7 +126,7 @@ def evidence(connection: Connection, ids: Iterable[int]) -> dict[Any, Support]:
     for start in range(0, len(wanted), _AT_ONCE):
         block = wanted[start : start + _AT_ONCE]
         columns = select(_queries.c.id, _queries.c.key, _queries.c.text, _queries.c.label)
-        for id, key, text, label in connection.execute(columns.where(_queries.c.id.in_(block))):
+        for id, key, text, label in connection.execute(columns.where(_queries.c.id.in_(block))).all():
             found[id] = Support(key, text, label or "")
     return found
 
