@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, func, select
 
+from askless.desk.live.renamings import Renamings
 from askless.desk.live.types import Evidence, QueryStatus
 from askless.errors import UnknownQuery
-from askless.ledger import events as kinds
 from askless.ledger import schema
 
 _q, _e, _t = schema.queries.c, schema.events.c, schema.tickets.c
@@ -66,28 +66,17 @@ def conflicts(connection: Connection, desk: int, *, after: int = 0, limit: int =
         .order_by(_q.id)
         .limit(limit)
     ).all()
-    names = _Names(connection, desk, min((row.event for row in found), default=0))
+    renamings = Renamings(connection, desk, deletions=False)
     return [
-        Conflict(row.id, row.key, row.text, names.now(row.payload, row.event), row.ticket, row.received_at)
+        Conflict(row.id, row.key, row.text, _labels_now(renamings, row.payload, row.event), row.ticket, row.received_at)
         for row in found
     ]
 
 
-class _Names:
-    """What labels that a decision named are called by now."""
-
-    def __init__(self, connection: Connection, desk: int, since: int) -> None:
-        changes = select(_e.id, _e.payload).where(_e.desk == desk, _e.id > since)
-        changes = changes.where(_e.kind.in_((kinds.RENAMED, kinds.MERGED))).order_by(_e.id)
-        self._changes = connection.execute(changes).all() if since else []
-
-    def now(self, decision: dict[str, Any], event: int) -> tuple[str, ...]:
-        """The labels of a conflict that was found at this event; two that were merged since are one."""
-        labels = [str(label) for label in decision["reason"]["fields"]["labels"]]
-        for id, change in self._changes:
-            if id > event:
-                labels = [change.get("to", change.get("into")) if x == change["label"] else x for x in labels]
-        return tuple(dict.fromkeys(labels))
+def _labels_now(renamings: Renamings, decision: dict[str, Any], event: int) -> tuple[str, ...]:
+    """The labels of a conflict that was found at this event, as they are called by now; two merged since are one."""
+    named = (renamings.now(str(label), event) for label in decision["reason"]["fields"]["labels"])
+    return tuple(dict.fromkeys(label for label in named if label is not None))
 
 
 def causes(connection: Connection, desk: int, query: int, labels: tuple[str, ...]) -> list[Side]:

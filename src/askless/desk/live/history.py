@@ -81,8 +81,8 @@ def past(
     if blind:
         query = query.where(~exists().where(_t.query == _q.id, _t.status == TicketStatus.OPEN.value))
     if cursor is not None:
-        query = query.where(_q.id < read._number(cursor))
-    rows, after = read._page(connection, query.order_by(_q.id.desc()), limit)
+        query = query.where(_q.id < read.cursor_number(cursor))
+    rows, after = read.page_of(connection, query.order_by(_q.id.desc()), limit)
     found = _explained(connection, rows)
     return Page(found, None if after is None else str(after.id))
 
@@ -90,7 +90,8 @@ def past(
 def _explained(connection: Connection, rows: Sequence[Any]) -> list[Past]:
     words = _experts_words(connection, [row.id for row in rows])
     return [
-        _past(row, outcome, words[row.id]) for row, outcome in zip(rows, read._outcomes(connection, rows), strict=True)
+        _past(row, outcome, words[row.id])
+        for row, outcome in zip(rows, read.outcomes_of(connection, rows), strict=True)
     ]
 
 

@@ -70,7 +70,7 @@ def outcomes(connection: Connection, ids: Sequence[int], *, blind: bool = False)
     found: dict[str, Outcome] = {}
     for start in range(0, len(ids), _AT_ONCE):
         rows = connection.execute(select(_queries).where(_queries.c.id.in_(ids[start : start + _AT_ONCE]))).all()
-        found |= {o.key: o for o in _outcomes(connection, rows)}
+        found |= {o.key: o for o in outcomes_of(connection, rows)}
     if blind and found:
         columns = select(_queries.c.key, _tickets.c.id).join(_tickets, _tickets.c.query == _queries.c.id)
         opened = _tickets.c.query.in_(ids), _tickets.c.status == TicketStatus.OPEN.value
@@ -111,11 +111,11 @@ def queries(
         piece = _queries.c.text.icontains(search, autoescape=True)
         query = query.where(piece | (_queries.c.key == search))
     if cursor is not None:
-        query = query.where(_queries.c.id < _number(cursor))
-    rows, after = _page(connection, query.order_by(_queries.c.id.desc()), limit)
+        query = query.where(_queries.c.id < cursor_number(cursor))
+    rows, after = page_of(connection, query.order_by(_queries.c.id.desc()), limit)
     lines = [
         QueryRow(o, row.text, row.asker, bool(row.example), row.erased_at is not None)
-        for row, o in zip(rows, _outcomes(connection, rows), strict=True)
+        for row, o in zip(rows, outcomes_of(connection, rows), strict=True)
     ]
     return Page(lines, None if after is None else str(after.id))
 
@@ -131,7 +131,8 @@ def evidence(connection: Connection, ids: Iterable[int]) -> dict[Any, Support]:
     return found
 
 
-def _outcomes(connection: Connection, rows: Sequence[Any]) -> list[Outcome]:
+def outcomes_of(connection: Connection, rows: Sequence[Any]) -> list[Outcome]:
+    """What stands about the queries of these rows, in their order."""
     if not rows:
         return []
     ids = [row.id for row in rows]
@@ -223,8 +224,8 @@ def tickets(
     if status is not None:
         query = query.where(_tickets.c.status == TicketStatus(status).value)
     if cursor is not None:
-        query = query.where(_tickets.c.id > _number(cursor))
-    rows, after = _page(connection, query.order_by(_tickets.c.id), limit)
+        query = query.where(_tickets.c.id > cursor_number(cursor))
+    rows, after = page_of(connection, query.order_by(_tickets.c.id), limit)
     decisions = _decisions(connection, rows)
     found = [_ticket(row, decisions.get(row.decided), blind, now) for row in rows]
     return Page(found, None if after is None else str(after.id))
@@ -265,7 +266,7 @@ def _ticket(row: Any, decision: Decision | None, blind: bool, now: datetime) -> 
 
 
 # -- pages ---------------------------------------------------------------------------------------------------------
-def _page(connection: Connection, query: Select[Any], limit: int) -> tuple[list[Any], Any | None]:
+def page_of(connection: Connection, query: Select[Any], limit: int) -> tuple[list[Any], Any | None]:
     """The rows, and the last of them where more follow."""
     if not 1 <= limit <= MOST:
         raise InvalidInput(f"A page has 1 to {MOST} rows; found limit={limit}.")
@@ -273,7 +274,8 @@ def _page(connection: Connection, query: Select[Any], limit: int) -> tuple[list[
     return rows[:limit], rows[limit - 1] if len(rows) > limit else None
 
 
-def _number(cursor: str) -> int:
+def cursor_number(cursor: str) -> int:
+    """The row after which a page goes on."""
     if not cursor.isdecimal() or len(cursor) > 18:
         raise InvalidInput(f"A cursor is what the page before gave; found {cursor!r:.40}.")
     return int(cursor)
