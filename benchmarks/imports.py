@@ -23,7 +23,7 @@ print(json.dumps([time.perf_counter() - start, [m for m in {heavy!r} if m in sys
 
 def imports(quick: bool) -> Iterator[Row]:
     """Each import in a fresh process, the two modules in turn."""
-    repeats = 3 if quick else 15
+    repeats = 1 if quick else 15
     seconds = np.zeros((repeats, 2))
     loaded: set[str] = set()
     _import("askless"), _import("numpy")  # byte code is written, files are in memory

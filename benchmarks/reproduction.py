@@ -6,12 +6,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from askless.reproduce.run import QUICK, Size, reproduce
+from askless.reproduce.run import Size, reproduce
 from askless.reproduce.tables import SYNTHETIC_TABLES
 from benchmarks.rows import AT_MOST, Row
 from benchmarks.timing import timed
 
 WORKERS = 2
+FULL, QUICK = Size(draws=1), Size(40, 1, 1)
 MINUTES = 20.0  # for all of them
 ALL = "reproduce-all-tables"
 NAMES = (*(f"reproduce-{name}" for name in SYNTHETIC_TABLES), ALL)
@@ -19,7 +20,7 @@ NAMES = (*(f"reproduce-{name}" for name in SYNTHETIC_TABLES), ALL)
 
 def tables(quick: bool) -> Iterator[Row]:
     """Minutes for one draw of the label seeds with the paper's five data sets, by table and in all."""
-    size = QUICK if quick else Size(draws=1)
+    size = QUICK if quick else FULL
     rounds, _, data_sets = size.synthetic
     text = f"T={rounds:,}, {data_sets} data sets"
     wall, computing, runs = 0.0, 0.0, 0

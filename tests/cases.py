@@ -6,6 +6,7 @@ seed and number, so that a failure can be had again alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ Pair: TypeAlias = tuple[Array, Array]  # a query, and examples in rows
 Rng: TypeAlias = np.random.Generator
 
 SPACES = ("sphere", "euclidean")
+SHARE = float(os.environ.get("ASKLESS_CASES", "0.4"))  # of the cases that a test names; `make soak` runs ten times all
 
 
 @dataclass(frozen=True)

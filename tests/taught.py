@@ -71,19 +71,24 @@ def taught(name: str, params: dict[str, Any], space: str, form: Callable[[Floats
 
 
 def everything(policy: PolicyBase) -> tuple[Any, ...]:
-    """What the policy holds, and how it decides."""
+    """What the policy holds, and how it decides on queries of both kinds."""
     held = [(repr(e.id), repr(e.label), e.x.tobytes()) for e in policy.examples()]
-    return held, policy.labels, policy.dim, decisions(policy, queries())
+    return held, policy.labels, policy.dim, decisions(policy, queries()[::3])
 
 
-@contextmanager
-def refused(policy: PolicyBase, kind: type[AsklessError] = AsklessError) -> Iterator[None]:
-    """The block must raise this kind of error, with one sentence or two on one line, and change nothing."""
-    before = everything(policy)
-    with pytest.raises(kind) as caught:
-        yield
-    said = str(caught.value)
-    assert "\n" not in said
-    assert said.endswith(".")
-    assert len(said) > 20
-    assert everything(policy) == before
+class Refusals:
+    """What a policy is like before it is handed anything bad, and must be like after each time."""
+
+    def __init__(self, policy: PolicyBase) -> None:
+        self._policy, self._before = policy, everything(policy)
+
+    @contextmanager
+    def of(self, kind: type[AsklessError]) -> Iterator[None]:
+        """The block must raise this kind of error, with one sentence or two on one line, and change nothing."""
+        with pytest.raises(kind) as caught:
+            yield
+        said = str(caught.value)
+        assert "\n" not in said
+        assert said.endswith(".")
+        assert len(said) > 20
+        assert everything(self._policy) == self._before

@@ -22,12 +22,12 @@ from taught import (
     LABELS,
     MADE,
     Floats,
+    Refusals,
     every_policy,
     every_space,
     everything,
     make,
     queries,
-    refused,
     taught,
 )
 
@@ -72,11 +72,12 @@ REFUSED: dict[str, Any] = {
 @every_space
 def test_vectors_that_are_refused(name: str, params: dict[str, Any], space: str) -> None:
     policy = taught(name, params, space)
+    refused = Refusals(policy)
     for what, x in REFUSED.items():
         try:
-            with refused(policy, InvalidInput):
+            with refused.of(InvalidInput):
                 policy.decide(x)
-            with refused(policy, InvalidInput):
+            with refused.of(InvalidInput):
                 policy.learn(x, "a", id="bad")
         except BaseException as error:
             error.add_note(f"The input was {what}.")
@@ -118,10 +119,11 @@ def test_an_observed_vector_is_refused_or_ignored(name: str, params: dict[str, A
 @every_space
 def test_streams_refuse_what_decide_refuses(name: str, params: dict[str, Any], space: str) -> None:
     policy = taught(name, params, space)
+    refused = Refusals(policy)
     with_nan = np.array(queries())
     with_nan[7, 2] = NAN
     for X in (with_nan, np.ones((3, DIM + 1)), np.ones(DIM), np.ones((2, 0)), "text", [["a"] * DIM]):
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             list(policy.stream(X))
     assert list(policy.stream(np.ones((0, DIM)))) == []
 
@@ -129,12 +131,13 @@ def test_streams_refuse_what_decide_refuses(name: str, params: dict[str, Any], s
 @every_policy
 def test_a_zero_vector_has_no_direction_on_the_sphere(name: str, params: dict[str, Any]) -> None:
     policy = taught(name, params, "sphere")
+    refused = Refusals(policy)
     for zero in (np.zeros(DIM), [0, 0, 0, 0], np.array([0.0, -0.0, 0.0, 0.0], np.float32)):
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             policy.decide(zero)
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             policy.learn(zero, "a")
-    with refused(policy, InvalidInput):
+    with refused.of(InvalidInput):
         list(policy.stream(np.zeros((1, DIM))))
     fresh = make(name, params)
     for use in (lambda: fresh.decide(np.zeros(DIM)), lambda: fresh.learn(np.zeros(DIM), "a")):

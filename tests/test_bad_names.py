@@ -13,7 +13,7 @@ import pytest
 
 from askless.errors import InvalidInput, UnknownExample, UnknownLabel
 from askless.types import Costs
-from taught import DIM, every_policy, every_space, examples, make, refused, taught
+from taught import DIM, Refusals, every_policy, every_space, examples, make, taught
 
 NAN, INF = float("nan"), float("inf")
 
@@ -39,12 +39,13 @@ NOT_LABELS: list[Any] = [
 @every_space
 def test_a_label_is_a_string_or_an_integer(name: str, params: dict[str, Any], space: str) -> None:
     policy = taught(name, params, space)
+    refused = Refusals(policy)
     for label in NOT_LABELS:
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             policy.learn(np.ones(DIM), label, id="bad")
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             policy.relabel(1, label)
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             policy.rename_label("a", label)
     policy.learn(np.ones(DIM), "a", id="bad")
 
@@ -72,14 +73,15 @@ def test_labels_and_ids_of_numpy_become_plain_ones(name: str, params: dict[str, 
 @every_policy
 def test_an_unknown_label_is_refused(name: str, params: dict[str, Any]) -> None:
     policy = taught(name, params, "sphere")
+    refused = Refusals(policy)
     for old in ("no such label", "3"):
-        with refused(policy, UnknownLabel):
+        with refused.of(UnknownLabel):
             policy.rename_label(old, "b")
-        with refused(policy, UnknownLabel):
+        with refused.of(UnknownLabel):
             policy.merge_labels(old, "a")
-        with refused(policy, UnknownLabel):
+        with refused.of(UnknownLabel):
             policy.merge_labels("a", old)
-    with refused(policy, InvalidInput):
+    with refused.of(InvalidInput):
         policy.rename_label("a", "c")
 
 
@@ -90,11 +92,12 @@ def test_an_unknown_label_is_refused(name: str, params: dict[str, Any]) -> None:
 @every_space
 def test_an_unknown_id_is_refused(name: str, params: dict[str, Any], space: str) -> None:
     policy = taught(name, params, space)
+    refused = Refusals(policy)
     unknown: list[Any] = ["no such example", "1", -1, 2, 1000, "", 1.5, None, NAN, (), [], {}, np.ones(2)]
     for id in unknown:
-        with refused(policy, UnknownExample):
+        with refused.of(UnknownExample):
             policy.forget(id)
-        with refused(policy, UnknownExample):
+        with refused.of(UnknownExample):
             policy.relabel(id, "a")
     fresh = make(name, params, space)
     with pytest.raises(UnknownExample):
@@ -107,8 +110,9 @@ def test_an_unknown_id_is_refused(name: str, params: dict[str, Any], space: str)
 @every_space
 def test_an_id_in_use_or_of_another_type_is_refused(name: str, params: dict[str, Any], space: str) -> None:
     policy = taught(name, params, space)
+    refused = Refusals(policy)
     for id in ("e0", 1, 1.5, True, (1,), b"x", ["e0"]):
-        with refused(policy, InvalidInput):
+        with refused.of(InvalidInput):
             policy.learn(np.ones(DIM), "a", id=id)  # type: ignore[arg-type]
 
 

@@ -89,11 +89,6 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Any:
     return load
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks.run", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 def read(path: Path) -> Rows:
     with path.open(newline="") as file:
         return {row["name"]: row for row in csv.DictReader(file)}
@@ -102,7 +97,8 @@ def read(path: Path) -> Rows:
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Rows]:
     out = tmp_path_factory.mktemp("bench") / "rows.csv"
-    done = run("--quick", "--out", str(out))
+    command = [sys.executable, "-m", "benchmarks.run", "--quick", "--out", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done, read(out)
 
 
@@ -127,10 +123,10 @@ def test_the_rows_of_the_self_tuning_policy_are_run_when_asked_for(
     tmp_path: Path, module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, keep = tmp_path / "rows.csv", tmp_path / "keep"
-    done = run("--quick", "--only", "self-tuning", "--keep", str(keep), "--out", str(out))
+    code = module("run").main(["--quick", "--only", "self-tuning", "--keep", str(keep), "--out", str(out)])
     rows = read(out)
     missing = {name for name in LONG if "memory" in name and LINUX_ONLY}
-    assert done.returncode == (2 if missing else 0), done.stderr
+    assert code == (2 if missing else 0)
     assert set(rows) == set(LONG) - missing
     for name, row in rows.items():
         assert (row["sense"], float(row["bound"])) == LONG[name]
@@ -221,12 +217,13 @@ def test_a_missed_bound_is_said_plainly(module: Any) -> None:
     assert " ".join(line.split()) == "speed - 20 at least 30 MISSED 2.000 ms 40.000 ms 3"
 
 
-def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_foreign_file_is_refused_and_left_alone(
+    tmp_path: Path, module: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("name,colour\nsky,blue\n")
-    done = run("--quick", "--only", "import", "--out", str(path))
-    assert done.returncode == 2
-    assert "give another --out" in done.stderr
+    assert module("run").main(["--quick", "--only", "import", "--out", str(path)]) == 2
+    assert "give another --out" in capsys.readouterr().err
     assert path.read_text() == "name,colour\nsky,blue\n"
 
 

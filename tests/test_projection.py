@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
@@ -18,10 +17,10 @@ from askless.geometry.projection import (
     hulls_meet,
     in_hull,
 )
-from cases import GENERATORS, SPACES, Array, Case, cases, scale_of, wide_cases
+from cases import GENERATORS, SHARE, SPACES, Array, Case, cases, scale_of, wide_cases
 from reference import INSIDE, reference_distance, unit_rows
 
-CASES = max(1, round(100 * float(os.environ.get("ASKLESS_CASES", "1"))))  # per generator and space
+CASES = max(1, round(100 * SHARE))  # per generator and space
 CLOSE = 1e-7  # of the data's scale
 ROUNDING = 1e-12
 DIMENSIONS = (64, 384, 1024, 4096)

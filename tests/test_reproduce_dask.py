@@ -21,11 +21,12 @@ from askless.reproduce.store import RowStore
 SETTING = Setting("sphere", 4, "uniform")
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    """The address of a scheduler, and the two processes that work for it."""
-    file = tmp_path / "scheduler.json"
-    log = open(tmp_path / "log.txt", "wb")  # noqa: SIM115
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The address of a scheduler, and the two processes that work for it; a test may kill one of them."""
+    folder = tmp_path_factory.mktemp("cluster")
+    file = folder / "scheduler.json"
+    log = open(folder / "log.txt", "wb")  # noqa: SIM115
     # One thread each: the workers share what the tests have. Two seconds are enough to find a killed one gone.
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2s"}
 
@@ -92,7 +93,7 @@ def test_a_killed_worker_costs_no_row_and_doubles_none(cluster, tmp_path):
 
 def test_a_labelled_file_travels_to_the_workers(cluster, tmp_path):
     address, _ = cluster
-    wait_for_workers(address, 2)
+    wait_for_workers(address, 1)
     rng = np.random.default_rng(0)
     data = labelled(rng.standard_normal((60, 5)), rng.integers(4, size=60))
     jobs = [Job("skm", FileStream(data.digest, "sphere", run)) for run in range(3)]

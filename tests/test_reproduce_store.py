@@ -190,7 +190,7 @@ def test_workers_change_nothing_and_a_killed_one_keeps_the_rows(tmp_path):
     assert strip[0] == strip[1]
     with RowStore(tmp_path / "three.sqlite") as store:
         with pytest.raises(RunFailed, match="killed"):
-            run_jobs([Job("skm", replace(job.stream, rounds=20_000)) for job in JOBS], store, workers=2, progress=kill)
+            run_jobs([Job("skm", replace(job.stream, rounds=5_000)) for job in JOBS], store, workers=2, progress=kill)
         assert store.rows()
 
 

@@ -236,7 +236,8 @@ class _Expert:
 def _indexed(y: Sequence[Label] | NDArray[Any]) -> tuple[tuple[Label, ...], NDArray[np.intp]]:
     """The labels in the order of their first appearance, and the index of each row's."""
     index: dict[Label, int] = {}
-    truth = [index.setdefault(as_label(label), len(index)) for label in y]
+    given: Sequence[Any] = y.tolist() if isinstance(y, np.ndarray) else y
+    truth = [index.setdefault(as_label(label), len(index)) for label in given]
     return tuple(index), np.array(truth, dtype=np.intp)
 
 

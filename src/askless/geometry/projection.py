@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,14 +146,14 @@ def _nonnegative(columns: NDArray[np.float64], target: NDArray[np.float64]) -> t
 
 
 def _project(q: NDArray[np.float64], P: NDArray[np.float64], space: int) -> Projection:
+    _warm_up()
     n, d = P.shape
     v, lean, pointed = np.zeros(d), np.ones(n), False
-    with told_if_slow():
-        if space == SPHERE:
-            v, lean, pointed = _leaning(P)
-        closeness = P @ q if space == SPHERE else P @ q - 0.5 * (P * P).sum(axis=1)
-        first = np.argsort(-closeness, kind="stable")[:24]
-        low, weights = _run(q, P, space, lean, v, pointed, first)
+    if space == SPHERE:
+        v, lean, pointed = _leaning(P)
+    closeness = P @ q if space == SPHERE else P @ q - 0.5 * (P * P).sum(axis=1)
+    first = np.argsort(-closeness, kind="stable")[:24]
+    low, weights = _run(q, P, space, lean, v, pointed, first)
     point = weights @ P
     distance = float(np.linalg.norm(point - q))
     return Projection(distance, weights, max(0.0, distance - float(np.sqrt(2.0 * low))), point)
@@ -177,6 +178,13 @@ def _run(
     return low, weights
 
 
+@cache
+def _warm_up() -> None:
+    """Compile the kernel, or load it from the cache, once in a process."""
+    with told_if_slow():
+        _run(np.ones(2), np.eye(2), EUCLIDEAN, np.ones(2), np.zeros(2), False, np.zeros(1, np.int64))
+
+
 def _leaning(P: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
     """A unit vector on the positive side of all rows, 1 / <v, p_j>, and whether there is one."""
     n, d = P.shape
@@ -193,7 +201,7 @@ def _leaning(P: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 
 def _rows(P: ArrayLike, what: str) -> NDArray[np.floating]:
-    M = as_matrix(P, what=f"the points {what}")
+    M = np.ascontiguousarray(as_matrix(P, what=f"the points {what}"))  # the one layout that the kernel is compiled for
     if not len(M):
         raise InvalidInput(f"Expected at least one point in {what}; found none.")
     return M
