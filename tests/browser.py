@@ -9,10 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
@@ -23,7 +24,7 @@ from askless.service.auth import COOKIE
 from askless.service.keys import Role, create_key
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
 START_SECONDS = 90
 WAIT = 20_000  # milliseconds that an expectation may take on a busy machine
@@ -63,10 +64,15 @@ def browsing() -> Iterator[Browser]:
 
 
 class Site:
-    """`askless serve` over a folder's database, with a key for each role; it can be stopped and started again."""
+    """`askless serve` over a folder's database, with a key for each role; it can be stopped and started again.
 
-    def __init__(self, folder: Path, browser: Browser) -> None:
-        self.folder, self.browser = folder, browser
+    `browser` opens its windows.
+    """
+
+    browser: Browser
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.where = folder / "askless.db"
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -74,7 +80,8 @@ class Site:
             database.prepare()
             self.key = {role.value: create_key(database, role.value, role).secret for role in Role}
         self.complaints: list[str] = []  # what browsers said of the pages
-        self._contexts: list[BrowserContext] = []
+        self._used: list[tuple[str, Page]] = []
+        self._spare: defaultdict[str, list[Page]] = defaultdict(list)  # by the options they were made with
         self._process: subprocess.Popen[bytes] | None = None
 
     # -- the service -----------------------------------------------------------------------------------------------
@@ -107,15 +114,12 @@ class Site:
         """What the service has written."""
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
 
-    def close(self) -> None:
-        """Close the browsers' windows and stop the service."""
-        self.close_windows()
-        self.stop()
-
-    def close_windows(self) -> None:
-        """Close the browsers' windows: open ones go on working, and a machine has two cores."""
-        while self._contexts:
-            self._contexts.pop().close()
+    def leave(self) -> None:
+        """Have the site as it was at first, for tests with another browser: no desks, and no windows."""
+        self._spare.clear()  # which their browser has closed, or will
+        with self.http() as http:
+            for desk in http.get("/api/v1/desks").json()["items"]:
+                assert http.delete(f"/api/v1/desks/{desk['name']}").is_success
 
     # -- its data --------------------------------------------------------------------------------------------------
     def http(self, role: str = "admin") -> httpx.Client:
@@ -152,18 +156,38 @@ class Site:
     # -- its pages -------------------------------------------------------------------------------------------------
     def window(self, role: str | None = "expert", *, width: int = 1200, height: int = 850, **options: Any) -> Page:
         """A page of a browser of its own, logged in with the key of that role; what it complains of is noted."""
-        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
-        self._contexts.append(context)
+        kind = str(options)
+        page = self._spare[kind].pop() if self._spare[kind] else self._new_window(**options)
+        self._used.append((kind, page))
         if role is not None:
             made = httpx.post(f"{self.url}/api/v1/session", json={"key": self.key[role]}, timeout=60)
             host = urlsplit(self.url).hostname
             cookie = {"name": COOKIE, "value": made.cookies[COOKIE], "domain": host, "path": "/"}
-            context.add_cookies([cookie])  # type: ignore[list-item]
-        page = context.new_page()
+            page.context.add_cookies([cookie])  # type: ignore[list-item]
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="light")
+        return page
+
+    def _new_window(self, **options: Any) -> Page:
+        page = self.browser.new_context(**options).new_page()
         page.set_default_timeout(WAIT)
         page.on("pageerror", lambda error: self.complaints.append(f"{page.url}: {error}"))
         page.on("console", lambda said: self._note(said, page))
         return page
+
+    def close_windows(self) -> None:
+        """Leave the pages: open ones go on working, and a machine has two cores.
+
+        A window that has shown the site before shows a page in half the time. So each is kept for the next test, with
+        all forgotten that pages have stored in it; the address where it waits has no script.
+        """
+        while self._used:
+            kind, page = self._used.pop()
+            page.mouse.move(0, 0)
+            page.goto(f"{self.url}/healthz")
+            page.evaluate("localStorage.clear(); sessionStorage.clear()")
+            page.context.clear_cookies()
+            self._spare[kind].append(page)
 
     def open(self, path: str, role: str = "expert", **options: Any) -> Page:
         """A window at that page of the site, connected to the service."""
@@ -195,18 +219,35 @@ def axe_script() -> Path | None:
     return found if found.exists() else None
 
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 needs_axe = pytest.mark.skipif(axe_script() is None, reason="needs axe-core: npm install --prefix .venv/axe axe-core")
 
 
+# axe would measure the colours of what fades in, and takes the bar for a fault that shows how it loads the styles.
+_STILL = """scheme => {
+    const dress = document.body.classList;
+    const moving = '.q-loading-bar[role=progressbar], [class*=enter-active], [class*=leave-active]';
+    return (dress.contains('login') || dress.contains(`body--${scheme}`))
+        && document.querySelector(moving) === null
+        && !document.getAnimations().some(one => one instanceof CSSTransition);
+}"""
+
+
 def violations(page: Page) -> list[str]:
-    """What axe-core finds on the page that is serious or critical: rule, and the elements."""
+    """What axe-core finds on the page that is serious or critical, in light and in dark: rule, and the elements."""
     script = axe_script()
     assert script is not None
-    page.evaluate(script.read_text(encoding="utf-8"))
-    # Without preload: axe's own requests for style sheets would set off the loading bar.
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
-    return [
-        f"{rule['id']} ({rule['impact']}): {rule['help']}: {[node['html'][:200] for node in rule['nodes'][:4]]}"
-        for rule in found["violations"]
-        if rule["impact"] in ("serious", "critical")
-    ]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(script.read_text(encoding="utf-8"))
+    told = []
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(_STILL, arg=scheme)
+        # Without preload: axe's own requests for style sheets would set off the loading bar.
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
+        told += [
+            f"{rule['id']} ({rule['impact']}, {scheme}): {rule['help']}: {[n['html'][:200] for n in rule['nodes'][:4]]}"
+            for rule in found["violations"]
+            if rule["impact"] in ("serious", "critical")
+        ]
+    return told

@@ -1,4 +1,4 @@
-"""What every test has: an embedding cache of its own, never the user's. And databases for those that want one."""
+"""What every test has: an embedding cache of its own, never the user's. And databases and pages for those that ask."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def _cache_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASKLESS_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All that is called is on this machine, by plain HTTP; httpx would read every certificate for each new client."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
+        patch.delenv("SSL_CERT_FILE", raising=False)  # which would come before
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -88,15 +97,22 @@ def chromium_browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, chromium_browser: Browser) -> Iterator[Site]:
-    """A service with its pages, one for all tests of a file: each makes a desk of its own."""
+@pytest.fixture(scope="session")
+def _service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     from browser import Site
 
-    site = Site(tmp_path_factory.mktemp("site"), chromium_browser)
+    site = Site(tmp_path_factory.mktemp("site"))
     site.start()
     yield site
-    site.close()
+    site.stop()
+
+
+@pytest.fixture(scope="module")
+def site(_service: Site, chromium_browser: Browser) -> Iterator[Site]:
+    """A service with its pages, without a desk at first: each test makes one of its own."""
+    _service.browser = chromium_browser
+    yield _service
+    _service.leave()
 
 
 @pytest.fixture

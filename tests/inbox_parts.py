@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from browser import WAIT, Site, violations
+from browser import WAIT, Site
 
 expect.set_options(timeout=WAIT)
 KNOWN = {
@@ -56,10 +56,3 @@ def ticket(site: Site, desk: str, number: int) -> dict[str, Any]:
     with site.http() as http:
         found: dict[str, Any] = http.get(f"/api/v1/desks/{desk}/tickets/{number}").json()
         return found
-
-
-def wrong(page: Page) -> list[str]:
-    """What axe-core finds, once nothing moves: no dialog that fades in, no bar that shows how axe loads the styles."""
-    moving = ".q-loading-bar[role=progressbar], [class*=enter-active], [class*=leave-active]"
-    page.wait_for_function("moving => !document.querySelector(moving)", arg=moving)
-    return violations(page)

@@ -42,7 +42,7 @@ class Server:
     def __init__(self, address: str, folder: Path, key: str, *arguments: str) -> None:
         self._address, self._folder, self._arguments = address, folder, arguments
         self._headers = {"Authorization": f"Bearer {key}"}
-        self.key = key
+        self.key, self.desk = key, DESK
         self.starts = 0
         self._ended = True  # on purpose, or not begun
         self.url = ""
@@ -99,8 +99,14 @@ class Server:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
         return [int(child) for child in children if b"resource_tracker" not in _command(int(child))]
 
+    def make_desk(self, **settings: Any) -> None:
+        """Make the desk that it is asked about from now on."""
+        body = {"name": self.desk, **settings}
+        made = httpx.post(f"{self.url}/api/v1/desks", json=body, headers=self._headers, timeout=60)
+        assert made.status_code == 201, made.text
+
     def path(self, path: str) -> str:
-        return f"{self.url}/api/v1/desks/{DESK}/{path}"
+        return f"{self.url}/api/v1/desks/{self.desk}/{path}"
 
     def get(self, path: str) -> httpx.Response:
         return httpx.get(self.path(path), headers=self._headers, timeout=60)

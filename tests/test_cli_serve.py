@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import re
 import signal
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from askless.cli.main import main
 from askless.desk.live.desks import Desks
 from askless.desk.live.settings import LiveSettings
 from askless.ledger.database import Database
@@ -107,12 +109,29 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield started()
 
 
-def refused(folder: Path, *arguments: str) -> str:
-    """The one sentence of a start that is refused."""
+def failed(folder: Path, *arguments: str) -> str:
+    """What a start says that comes to nothing."""
     done = subprocess.run([*ASKLESS, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2, done.stdout
-    assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """The one sentence of a start that is refused."""
+    said = failed(folder, *arguments)
+    assert said.count("\n") == 1, said
+    return said
+
+
+def askless(*arguments: str) -> tuple[int, str, str]:
+    """Any other command, which ends by itself: how it leaves, and what it says."""
+    with (
+        pytest.raises(SystemExit) as left,
+        contextlib.redirect_stdout(io.StringIO()) as out,
+        contextlib.redirect_stderr(io.StringIO()) as err,
+    ):
+        main([*arguments])
+    return int(left.value.code or 0), out.getvalue(), err.getvalue()
 
 
 def calling(address: str, key: str | None) -> httpx.Client:
@@ -177,18 +196,18 @@ def test_the_sample_goes_into_a_desk_that_is_empty_still(tmp_path: Path, start: 
     assert "--sample changes nothing" not in served.log.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("keys", "create", "anna")])
+@pytest.mark.parametrize("where", ["no-such-folder/askless.db", "postgresql://nobody@127.0.0.1:1/nothing"])
 def test_a_database_that_cannot_be_used_at_the_start_is_not_to_be_tried_again(
-    tmp_path: Path, command: tuple[str, ...]
+    tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for where in ("no-such-folder/askless.db", "postgresql://nobody@127.0.0.1:1/nothing"):
-        done = subprocess.run(
-            [*ASKLESS, *command, "--database", where], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 2
-        assert "not acknowledged" not in done.stderr
-        assert "--database" in done.stderr
-        assert "Traceback" not in done.stderr
+    served = failed(tmp_path, "serve", "--port", "0", "--database", where)
+    monkeypatch.chdir(tmp_path)
+    code, _, made = askless("keys", "create", "anna", "--database", where)
+    assert code == 2
+    for said in (served, made):
+        assert "not acknowledged" not in said
+        assert "--database" in said
+        assert "Traceback" not in said
 
 
 def wait_for(address: str, key: str | None, id: str) -> None:
@@ -209,19 +228,21 @@ def test_an_empty_desk_a_key_and_no_texts_in_the_logs(plain: Served, tmp_path: P
     assert all(line["request_id"] for line in requests)
 
 
-def test_commands_work_on_a_running_servers_database(plain: Served) -> None:
-    def askless(*arguments: str) -> str:
-        command = [*ASKLESS, *arguments]
-        return subprocess.run(command, cwd=plain.folder, capture_output=True, text=True, check=True).stdout
+def test_commands_work_on_a_running_servers_database(plain: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def done(*arguments: str) -> str:
+        code, out, err = askless(*arguments)
+        assert code == 0, err
+        return out.strip()
 
+    monkeypatch.chdir(plain.folder)
     with calling(plain.address, plain.key) as client:
-        askless("desk", "pause", "support")
+        done("desk", "pause", "support")
         assert client.post("queries", json={"text": "hello"}).status_code == 409
-        askless("desk", "resume", "support")
+        done("desk", "resume", "support")
         assert client.post("queries", json={"text": "hello"}).status_code == 202
-        with calling(plain.address, askless("keys", "create", "anna", "--role", "expert").strip()) as anna:
+        with calling(plain.address, done("keys", "create", "anna", "--role", "expert")) as anna:
             assert anna.post("tickets/next").status_code == 200
-            askless("keys", "revoke", "anna")
+            done("keys", "revoke", "anna")
             plain.until(lambda: anna.post("tickets/next").status_code == 401)
 
 

@@ -300,9 +300,8 @@ def test_the_time_is_in_the_address_and_can_be_chosen_by_keyboard(pages: Site, w
 
 
 @needs_axe
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone_and_can_be_used_by_all(pages: Site, week: str, scheme: str) -> None:
-    page = pages.open(f"/ui/{week}/dashboard?span=all", width=390, height=800, color_scheme=scheme)
+def test_it_fits_a_phone_and_can_be_used_by_all(pages: Site, week: str) -> None:
+    page = pages.open(f"/ui/{week}/dashboard?span=all", width=390, height=800)
     for title in ("Wrong guesses", "Labels that cause most questions"):
         chart(page, title).get_by_text("Show as table").click()
         expect(chart(page, title).get_by_role("table")).to_be_visible()

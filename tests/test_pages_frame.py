@@ -52,3 +52,19 @@ def test_a_page_whose_desk_is_deleted_says_so_instead_of_its_question(pages: Sit
     expect(page.get_by_role("heading", name=f"There is no desk '{desk}'")).to_be_visible()
     expect(page.get_by_text("who will answer this?")).to_have_count(0)
     expect(page.get_by_role("link", name="All desks", exact=True)).to_be_visible()
+
+
+def test_a_window_that_is_used_again_has_forgotten_all(pages: Site) -> None:
+    """Of the tests themselves: what one leaves in its windows no other finds."""
+    desk = pages.make_desk("forgetful")
+    first = pages.open(f"/ui/{desk}/conflicts", width=390)
+    first.evaluate("localStorage.left = sessionStorage.left = 'behind'; document.cookie = 'left=behind; path=/'")
+    pages.close_windows()
+    again = pages.open(f"/ui/{desk}/conflicts", "admin")
+    assert again is first
+    assert again.evaluate("[localStorage.left, sessionStorage.left, document.cookie.includes('left')]") == [
+        None,
+        None,
+        False,
+    ]
+    expect(again.get_by_role("link", name="Settings")).to_be_visible()  # which only an admin has

@@ -16,6 +16,7 @@ from sqlalchemy import func, select, update
 from askless.ledger import schema
 from askless.ledger.database import Database
 from askless.service import outbox
+from askless.service.config import ServiceConfig
 from askless.service.webhooks import CourierSettings
 from receiver import Receiver, receiving, status
 from reliability import SOAK, Server, Texts, poll, served, waits
@@ -23,7 +24,9 @@ from reliability_checks import check_verified
 
 TICKETS = 500 if SOAK else 30
 LAST = len(CourierSettings().delays)  # the tries after which one more makes a dead letter
-HANG_UPS = 1_000 if SOAK else 60
+HANG_UPS = 1_000 if SOAK else 30
+PLACES = ServiceConfig().max_streams // 4  # for the waits of one key
+ROUNDS = 4 if SOAK else 1
 
 
 def counted(server: Server) -> dict[str, int]:
@@ -128,8 +131,10 @@ def check_given_up_polls(server: Server) -> None:
     request = (
         f"GET {where.path}?{where.query} HTTP/1.1\r\nHost: {where.netloc}\r\nAuthorization: Bearer {server.key}\r\n\r\n"
     ).encode()
-    for _ in range(3):
-        lines = [socket.create_connection((where.hostname or "", where.port or 0), timeout=60) for _ in range(400)]
+    for _ in range(ROUNDS):
+        lines = [
+            socket.create_connection((where.hostname or "", where.port or 0), timeout=60) for _ in range(PLACES + 50)
+        ]
         for line in lines:
             line.sendall(request)
         for line in lines:

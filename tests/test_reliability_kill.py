@@ -14,8 +14,8 @@ from askless.ledger.database import Database
 from reliability import SOAK, Load, served
 from reliability_checks import check_command, check_decisions, check_kept, check_verified, check_whole
 
-KILLS = 10 if SOAK else 2
-ANSWERS = 2_000 if SOAK else 150
+KILLS = 10 if SOAK else 1
+ANSWERS = 2_000 if SOAK else 60
 SEED = 5
 
 

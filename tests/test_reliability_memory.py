@@ -16,11 +16,11 @@ from askless.ledger.database import Database
 from reliability import SOAK, Server, served
 from reliability_checks import check_verified
 
-QUERIES = 100_000 if SOAK else 2_000
-EXAMPLES = 300 if SOAK else 100
-BATCH = 100
+QUERIES = 100_000 if SOAK else 1_000
+EXAMPLES = 300 if SOAK else 50
+BATCH = 100 if SOAK else 50
 MEBIBYTE = 1 << 20
-ALLOWED = 16 * MEBIBYTE  # pages that SQLite's connections keep, and what the allocator holds back
+ALLOWED = (16 if SOAK else 8) * MEBIBYTE  # pages that SQLite's connections keep, and what the allocator holds back
 
 
 def resident(server: Server) -> int:
@@ -74,7 +74,7 @@ def teach(server: Server, texts: Sequence[str], labels: Sequence[str]) -> list[s
 
 
 def ask(http: httpx.Client, server: Server, known: list[str], start: int) -> None:
-    """A hundred queries: nine tenths as one batch, the others one by one; all of them are guessed."""
+    """A few queries: nine tenths as one batch, the others one by one; all of them are guessed."""
     rows = [{"id": f"q{n}", "text": known[n % len(known)]} for n in range(start, start + BATCH)]
     alone = BATCH // 10
     done = http.post(server.path("queries/batch"), json={"queries": rows[alone:]})
