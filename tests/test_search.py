@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from askless.geometry.nearest import NearestTwo
+from askless.geometry.search import settle
 from askless.geometry.store import ExampleStore
 from cases import SHARE, SPACES, Array, Rng
 from reference import INSIDE, ReferenceDecision, ReferenceStore, decide_from, unit_rows
@@ -297,6 +298,17 @@ def test_a_batch_answers_as_one_by_one(name: str, space: str, distance: str) -> 
         alone = [store.nearest_two(q, tau, distance) for q in queries]
         assert [answer(found) for found in batch] == [answer(found) for found in alone]
         assert [answer(found) for found in store.stream(queries, tau, distance)] == [answer(f) for f in alone]
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_a_query_that_cannot_be_written_to_has_no_kernels_of_its_own(space: str) -> None:
+    world = make("many examples, d=5", seed=3)
+    store, query = world.store(space, "float64"), world.queries[0].astype(np.float64)
+    found = store.nearest_two(query)
+    compiled = len(settle.signatures)
+    query.setflags(write=False)
+    assert store.nearest_two(query) == found
+    assert len(settle.signatures) == compiled
 
 
 @pytest.mark.parametrize(("distance", "tau"), [("hull", 0.0), ("hull", 0.9), ("nearest", 0.8)])

@@ -146,7 +146,7 @@ def _nonnegative(columns: NDArray[np.float64], target: NDArray[np.float64]) -> t
 
 
 def _project(q: NDArray[np.float64], P: NDArray[np.float64], space: int) -> Projection:
-    _warm_up()
+    warm_up()
     n, d = P.shape
     v, lean, pointed = np.zeros(d), np.ones(n), False
     if space == SPHERE:
@@ -179,7 +179,7 @@ def _run(
 
 
 @cache
-def _warm_up() -> None:
+def warm_up() -> None:
     """Compile the kernel, or load it from the cache, once in a process."""
     with told_if_slow():
         _run(np.ones(2), np.eye(2), EUCLIDEAN, np.ones(2), np.zeros(2), False, np.zeros(1, np.int64))

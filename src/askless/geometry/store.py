@@ -273,7 +273,7 @@ class ExampleStore:
         if self.space == "sphere":
             return unit(vector).astype(dtype, copy=False)
         if vector.dtype == dtype:
-            return vector
+            return vector if vector.flags.writeable else vector.copy()  # else the kernels would be compiled once more
         with np.errstate(over="ignore"):
             stored = vector.astype(dtype)
         if dtype == np.float32 and not np.isfinite(stored).all():

@@ -113,4 +113,8 @@ def warm_up() -> None:
         for k in range(2):
             examples.append(np.eye(2)[k], k, None)
         queries: Any = np.eye(2, dtype=np.float32)
-        _neighbourhoods(examples, queries, queries @ examples.rows.T, np.array([1, 2]))
+        found = _neighbourhoods(examples, queries, queries @ examples.rows.T, np.array([1, 2]))
+        likely, order = np.zeros(found.labels.shape), np.zeros(found.labels.shape, dtype=np.int64)
+        kernels.judge(
+            found.features, found.found, np.zeros(FEATURES), 1.0, np.zeros(0), np.zeros((2, 3)), likely, order
+        )
