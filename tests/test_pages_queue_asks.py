@@ -53,6 +53,26 @@ def test_a_new_label_for_one_question_is_asked_about_and_a_known_one_is_not(page
 
 
 @needs_browser
+def test_keys_typed_faster_than_the_service_answers_are_not_lost(pages: Site) -> None:
+    desk = asking(pages, "hasty", "one", "two")
+    page = pages.open(f"/ui/{desk}/queue?sort=oldest")
+    expect(rows(page)).to_have_count(2)
+    page.evaluate("""async () => {
+        for (const key of "jxjxa") {
+            document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+            await new Promise(setTimeout);
+        }
+    }""")
+    expect(page.get_by_label("Name of the label")).to_be_focused()
+    page.keyboard.type("refund")
+    expect(page.get_by_role("option").first).to_contain_text("refund")
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog", name="Answer 2 questions with “refund”?").get_by_role("button").last.click()
+    expect(page.locator(".said")).to_contain_text("2 answered with “refund”.")
+    assert answers(pages, desk) == {"one": "refund", "two": "refund"}
+
+
+@needs_browser
 def test_enter_and_escape_lead_out_of_the_search(pages: Site) -> None:
     desk = asking(pages, "searched", "an apple", "a pear")
     page = pages.open(f"/ui/{desk}/queue")

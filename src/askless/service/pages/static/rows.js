@@ -3,6 +3,8 @@
 const rows = {
   at: -1, // the place of the row that had the focus last
   last: null,
+  ticked: 0, // when a row was last ticked by its key
+  wanted: 0, // until when an answer is waited for that was asked for before the service had heard of the tick
 
   all() {
     return [...document.querySelectorAll("[data-row]")];
@@ -17,6 +19,9 @@ const rows = {
     if (!found) return false;
     found.click();
     return true;
+  },
+  answer() {
+    return rows.click("[data-answer]:not([disabled])");
   },
   press(key) {
     const panel = document.querySelector(".q-dialog [data-panel]");
@@ -36,10 +41,15 @@ const rows = {
     }
     if (key === "x" && here >= 0) {
       rows.click("[data-select]", shown[here]);
+      rows.ticked = Date.now();
       rows.focus(here); // the box would keep the focus, and Enter would tick it again
       return true;
     }
-    if (key === "a") return rows.click("[data-answer]:not([disabled])");
+    if (key === "a") {
+      if (rows.answer()) return true;
+      rows.wanted = rows.ticked + 5000;
+      return true;
+    }
     if (key === "/") {
       document.querySelector("input[data-search], [data-search] input")?.focus();
       return true;
@@ -69,9 +79,10 @@ document.addEventListener("focusin", (event) => {
 
 // A row that goes while it has the focus hands it to the one that comes into its place.
 new MutationObserver(() => {
+  if (rows.wanted > Date.now() && rows.answer()) rows.wanted = 0;
   if (rows.last && !rows.last.isConnected && document.activeElement === document.body) {
     rows.last = null;
     const shown = rows.all();
     if (shown.length) rows.focus(Math.min(rows.at, shown.length - 1));
   }
-}).observe(document.documentElement, { childList: true, subtree: true });
+}).observe(document.documentElement, { childList: true, subtree: true, attributeFilter: ["disabled"] });
