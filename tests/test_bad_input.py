@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askless.check_scripts import decisions
+from askless.check_scripts import decisions, say
 from askless.errors import InvalidInput
 from askless.persist import load, save
 from askless.policies.named import POLICIES
@@ -129,6 +129,23 @@ def test_streams_refuse_what_decide_refuses(name: str, params: dict[str, Any], s
 
 
 @every_policy
+def test_a_row_of_nan_is_named_as_a_text_for_the_expert(name: str, params: dict[str, Any]) -> None:
+    policy = taught(name, params, "sphere")
+    unknown = np.full(DIM, np.nan, np.float32)  # what an embedder gives for a text of which it knows nothing
+    uses: list[Callable[[], object]] = [
+        lambda: policy.decide(unknown),
+        lambda: policy.learn(unknown, "a"),
+        lambda: policy.decide_many(np.array([queries()[0], unknown])),
+    ]
+    for use in uses:
+        with pytest.raises(InvalidInput, match=r"know no word\. Put that text to the expert"):
+            use()
+    with pytest.raises(InvalidInput, match="NaN or infinity") as spoiled:
+        policy.decide(REFUSED["NaN"])
+    assert "expert" not in str(spoiled.value)
+
+
+@every_policy
 def test_a_zero_vector_has_no_direction_on_the_sphere(name: str, params: dict[str, Any]) -> None:
     policy = taught(name, params, "sphere")
     refused = Refusals(policy)
@@ -157,6 +174,17 @@ def test_a_zero_vector_is_a_point_like_any_other_in_euclidean_space(name: str, p
     assert isinstance(policy.decide(np.zeros(DIM)), Guess | Ask)
 
 
+@every_policy
+@every_space
+def test_what_is_observed_is_a_decision(name: str, params: dict[str, Any], space: str) -> None:
+    policy = taught(name, params, space)
+    refused, before = Refusals(policy), policy.state()
+    for decision in (None, "a", True, Guess, NoExamples()):
+        with refused.of(InvalidInput):
+            policy.observe(queries()[0], decision)  # type: ignore[arg-type]
+    assert str(policy.state()) == str(before)
+
+
 # -- vectors that are taken ---------------------------------------------------------------------------------
 
 FORMS: dict[str, Callable[[Floats], Any]] = {
@@ -183,6 +211,16 @@ def test_the_same_numbers_in_any_form(name: str, params: dict[str, Any], space: 
     for what, form in FORMS.items():
         policy = taught(name, params, space, form)
         assert decisions(policy, queries(), form) == expected, what
+
+
+@every_policy
+@every_space
+def test_many_at_once_as_one_by_one(name: str, params: dict[str, Any], space: str) -> None:
+    policy = taught(name, params, space)
+    before = str(policy.state())
+    assert [say(decision) for decision in policy.decide_many(queries())] == decisions(policy, queries())
+    assert str(policy.state()) == before
+    assert make(name, params, space).decide_many(queries()[:2]) == [Ask(NoExamples())] * 2
 
 
 @every_policy

@@ -32,12 +32,15 @@ NOT_LABELS: list[Any] = [
     np.float64(1),
     np.bool_(True),
     object(),
+    "",
+    " \n\t",
+    np.str_(""),
 ]
 
 
 @every_policy
 @every_space
-def test_a_label_is_a_string_or_an_integer(name: str, params: dict[str, Any], space: str) -> None:
+def test_a_label_is_a_string_that_can_be_read_or_an_integer(name: str, params: dict[str, Any], space: str) -> None:
     policy = taught(name, params, space)
     refused = Refusals(policy)
     for label in NOT_LABELS:
@@ -150,6 +153,28 @@ def test_what_needs_the_number_of_labels_refuses_the_open_world(name: str) -> No
         make(name, {})
     with pytest.raises(InvalidInput, match="n_labels"):
         make("ConservativeHull", {"refine": True})
+
+
+def test_costs_are_costs_or_three_numbers() -> None:
+    others: list[Any] = [
+        "-1,1,-10",
+        "abc",
+        (-1, 1),
+        [-1, 1, -10, 0],
+        (),
+        None,
+        3,
+        {"call": -1},
+        np.array(3.0),
+        [1, "a", 2],
+    ]
+    for costs in others:
+        with pytest.raises(InvalidInput, match="Costs are"):
+            make("SelfTuning", {"costs": costs})
+    with pytest.raises(InvalidInput, match=r"Costs\.parse reads such a text"):
+        make("SelfTuning", {"costs": "-1,1,-10"})
+    for costs in ((-1, 1, -4), [-1.0, 1.0, -4.0], np.array([-1.0, 1.0, -4.0]), Costs(wrong=-4)):
+        assert make("SelfTuning", {"costs": costs}).params()["costs"] == [-1, 1, -4]
 
 
 def test_costs_in_the_wrong_order() -> None:

@@ -140,6 +140,38 @@ def test_a_decision_that_is_neither_is_named() -> None:
         check_policy(SaysYes)
 
 
+class OnlyFive:
+    """The methods that make a policy and nothing more."""
+
+    def __init__(self) -> None:
+        self._inside = Nearest()
+        self.decide, self.observe, self.learn = self._inside.decide, self._inside.observe, self._inside.learn
+        self.forget, self.relabel = self._inside.forget, self._inside.relabel
+
+
+def test_five_methods_make_a_policy() -> None:
+    check_policy(OnlyFive)
+
+
+class NoMethods:
+    """No policy at all."""
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (NoMethods, "found a NoMethods, which lacks decide, observe, learn, forget, relabel"),
+        (Nearest(), r"from a class or a function without arguments.* Write lambda: Nearest\(\.\.\.\)\."),
+        (None, "without arguments; found None"),
+    ],
+)
+def test_what_makes_no_policy_is_refused(make: Any, says: str) -> None:
+    checks: list[Check] = [check_policy, *CHECKS]
+    for run in checks:
+        with pytest.raises(InvalidInput, match=says):
+            run(make)
+
+
 @pytest.mark.parametrize(("space", "dim"), [("cube", 8), ("sphere", 1), ("euclidean", 0)])
 def test_checks_refuse_spaces_and_dimensions_they_cannot_draw(space: str, dim: int) -> None:
     with pytest.raises(InvalidInput, match="dim >= 2"):

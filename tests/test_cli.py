@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pexpect
 import pytest
@@ -15,6 +16,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from askless.cli.main import app, main
+from askless.datasets.sample import support_questions
 from askless.policies.named import POLICIES
 
 DOCS = (Path(__file__).parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -225,6 +227,29 @@ def test_demo_runs_as_a_command_without_a_terminal(folder):
         assert text in set(trace.loc[trace["action"] == "ask", "text"])  # evidence is what the expert answered
 
 
+@pytest.mark.parametrize("name", ["plot.png", "trace.csv"])
+def test_demo_leaves_the_files_of_others_alone(folder, capsys, name):
+    (folder / "mine").mkdir()
+    (folder / "mine" / name).write_bytes(b"round,mine\n")
+    code, said = failure(capsys, "demo", "--no-animation", "--policy", "always-ask", "--out", "mine")
+    assert (code, said.count("\n")) == (2, 1)
+    assert f"has {name}, which no demonstration wrote; choose another with --out" in said
+    assert [path.name for path in (folder / "mine").iterdir()] == [name]
+    assert (folder / "mine" / name).read_bytes() == b"round,mine\n"
+
+
+def test_demo_replaces_its_own_files_and_makes_no_folder_for_nothing(folder, capsys):
+    for seed in ("0", "1"):
+        arguments = ["demo", "--no-animation", "--policy", "always-ask", "--seed", seed, "--out", "a/b"]
+        assert failure(capsys, *arguments) == (0, "")
+    trace = pd.read_csv(folder / "a" / "b" / "trace.csv")
+    order = np.random.default_rng(1).permutation(len(trace))
+    texts, _ = support_questions()
+    assert trace["text"].tolist() == [texts[k] for k in order]
+    assert failure(capsys, "demo", "--no-animation", "--policy", "no-such", "--out", "c/d")[0] == 2
+    assert not (folder / "c").exists()
+
+
 def terminal(folder, *arguments):
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"}
     command = [*ASKLESS[1:], "demo", "--policy", "similarity-threshold:0.9", *arguments]
@@ -259,7 +284,9 @@ def test_ctrl_c_in_the_demo_leaves_the_terminal_clean(folder):
     child.close()
     assert child.exitstatus == 130
     assert "Traceback" not in child.before
+    assert child.before.count("askless: interrupted; nothing was written.") == 1
     assert "\x1b[?25h" in child.before  # the cursor is shown again
+    assert not (folder / "askless-demo").exists()
 
 
 def test_help_loads_nothing_heavy():

@@ -210,12 +210,30 @@ def test_an_import_is_learned_once(shop: Path) -> None:
 
 def test_a_bad_row_leaves_all_as_it_was(shop: Path) -> None:
     (shop / "bad.csv").write_text("text,label\nnew question,track\nanother,\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="2"):
+    with pytest.raises(InvalidInput, match=r"Line 3 of bad.csv has a blank label.* --skip-blank: 1 row"):
         invoked("import", "shop", "bad.csv")
     assert "known before 3" in desk("show", "shop")
     said = desk("import", "shop", "bad.csv", "--skip-blank")
     assert "Gave 1 example to the desk shop. Left out 1 row with a blank text or label." in said
     assert "known before 4" in desk("show", "shop")
+
+
+def test_a_blank_text_is_named_by_its_line_and_repeated_rows_are_counted(shop: Path) -> None:
+    (shop / "bad.csv").write_text('text,label\n"new\nquestion",track\n\n ,track\n,\n', encoding="utf-8")
+    with pytest.raises(InvalidInput) as caught:
+        invoked("import", "shop", "bad.csv")
+    assert "Line 5 of bad.csv has a blank text." in str(caught.value)
+    assert "--skip-blank: 2 rows" in str(caught.value)
+    assert not re.search(r"[0-9a-f]{16}", str(caught.value))
+    (shop / "twice.csv").write_text("text,label\n" + "new question,track\n" * 3 + "b,block\n", encoding="utf-8")
+    said = desk("import", "shop", "twice.csv")
+    assert "Gave 2 examples to the desk shop. Left out 2 rows that repeat another one." in said
+
+
+def test_a_file_of_another_kind_can_be_imported(shop: Path) -> None:
+    (shop / "odd.csv").write_bytes("text:label\ncafé, please:order\n".encode("cp1252"))
+    said = desk("import", "shop", "odd.csv", "--encoding", "cp1252", "--delimiter", ":")
+    assert "Gave 1 example to the desk shop." in said
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
@@ -246,13 +264,26 @@ def test_what_is_erased_is_gone_from_the_disk(shop: Path) -> None:
     needle = b"my parcel is late"
     assert any(needle in path.read_bytes() for path in shop.glob("askless.db*"))
     (shop / "answered.csv").unlink()
-    assert invoked("erase", "shop", "1", typed="n\n").exit_code == 1
+    asked = invoked("erase", "shop", "1", typed="n\n")
+    assert asked.exit_code == 1
+    assert "`askless ledger verify` can then not make again" in asked.stdout
     with pytest.raises(Unknown, match="'nope'"):
         invoked("erase", "shop", "1", "nope", "--yes")
     assert any(needle in path.read_bytes() for path in shop.glob("askless.db*"))
     assert "Erased 1 query" in desk("erase", "shop", "1", "--yes")
     assert not any(needle in path.read_bytes() for path in shop.iterdir())
     assert "1 had been erased before" in desk("erase", "shop", "1", "--yes")
+
+
+def test_what_an_erasure_keeps_from_being_verified_is_said(shop: Path) -> None:
+    with opened() as desks:
+        desks.submit("shop", [NewQuery("q", EXAMPLES[0][0])], "me").result()
+    verified = CliRunner().invoke(app, ["ledger", "verify"]).stdout
+    assert "1 of 1 decision made again and the same; all as the events say." in verified
+    desk("erase", "shop", "1", "--yes")
+    verified = CliRunner().invoke(app, ["ledger", "verify"]).stdout
+    assert "0 of 1 decision made again and the same; what could be compared is as the events say." in verified
+    assert "not made again: 1, since an example that was erased since was still learned" in verified
 
 
 def test_another_embedder_keeps_the_examples(shop: Path) -> None:
@@ -308,7 +339,11 @@ def test_what_came_of_feedback_is_shown(shop: Path) -> None:
             assert complaint.ticket is not None
             answer = partial(tickets.answer, ticket=complaint.ticket, label=label, who="anna")
             desks.run("shop", answer).result()
-    assert "answered after feedback 2, 1 of them wrong guesses" in desk("show", "shop")
+        desks.run("shop", partial(feedback, key="f2", right=None, who="me")).result()
+    shown = desk("show", "shop")
+    assert "answered after feedback 2, 1 of them wrong guesses" in shown
+    assert "received 3 guessed 3, 100.0% of them answered by experts 2, 2 of them about questions with a label" in shown
+    assert "waiting 1, 1 of them about questions with a label already" in shown
 
 
 def test_statistics_with_prices_and_a_plot(shadowed: Path) -> None:
@@ -316,6 +351,14 @@ def test_statistics_with_prices_and_a_plot(shadowed: Path) -> None:
     assert "regret, if all were asked 6" in shown  # 3 of 4 queries have their answer, a question costs 2
     assert "money saved 0" in shown  # 3 calls made where 3 queries were answered, nothing guessed
     assert (shadowed / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_audits_the_money_saved_is_unknown_and_how_to_know_it_is_said(shop: Path) -> None:
+    with opened() as desks:
+        assert desks.submit("shop", [NewQuery("q", EXAMPLES[0][0])], "me").result()[0].status is QueryStatus.GUESSED
+    shown = desk("statistics", "shop", "--call-price", "4", "--mistake-price", "40")
+    assert "money saved unknown without audits; `askless desk set shop --audit-rate 0.05` turns them on" in shown
+    assert "money saved" not in desk("statistics", "shop")
 
 
 def test_statistics_of_a_span(shadowed: Path) -> None:

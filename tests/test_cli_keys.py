@@ -25,11 +25,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def keys(*arguments: str) -> Result:
-    result = CliRunner().invoke(app, ["keys", *arguments])
+def keys(*arguments: str, typed: str | None = None, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["keys", *arguments], input=typed)
     if isinstance(result.exception, AsklessError):
         raise result.exception
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return result
 
 
@@ -90,6 +90,24 @@ def test_a_revoked_key_opens_nothing_and_keeps_its_name() -> None:
     assert re.search(r"website .* revoked 20\d\d-", keys("list").stdout)
     with pytest.raises(Conflicting, match="There is, or was"):
         keys("create", "website")
+
+
+def test_a_key_revoked_twice_is_told_so() -> None:
+    made("website")
+    keys("revoke", "website")
+    assert re.search(r"website was revoked already, on 20\d\d-", keys("revoke", "website").stdout)
+
+
+def test_the_last_admins_key_is_revoked_only_when_one_is_sure() -> None:
+    first, second = made("first", "--role", "admin"), made("second", "--role", "admin")
+    made("website")
+    keys("revoke", "first")  # another admin is left
+    asked = keys("revoke", "second", typed="n\n", code=1).output
+    assert "last key of an admin" in asked
+    assert "askless keys create NAME --role admin" in asked
+    assert found(second) is not None
+    keys("revoke", "second", "--yes")
+    assert (found(first), found(second)) == (None, None)
 
 
 @pytest.mark.parametrize(

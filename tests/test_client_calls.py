@@ -76,9 +76,9 @@ def pauses(monkeypatch):
     return made
 
 
-def call(kind, script, method, *arguments, retries=None, **named):
+def call(kind, script, method, *arguments, retries=None, desk="help desk", **named):
     """One method of a client of either kind, whose requests the script answers."""
-    options = {"key": "ask_secret", "desk": "help desk", "transport": httpx.MockTransport(script), "retries": retries}
+    options = {"key": "ask_secret", "desk": desk, "transport": httpx.MockTransport(script), "retries": retries}
     if kind is Client:
         with Client("http://askless.test", **options) as client:
             return getattr(client, method)(*arguments, **named)
@@ -291,11 +291,13 @@ def test_a_key_that_is_none_is_refused_and_not_shown(kind, key):
 
 def watch(kind, script, retries=None):
     if kind is Client:
-        with Client("http://askless.test", transport=httpx.MockTransport(script), retries=retries) as client:
+        with Client("http://askless.test", desk="d", transport=httpx.MockTransport(script), retries=retries) as client:
             return list(client.watch("q1"))
 
     async def all_of_them():
-        async with AsyncClient("http://askless.test", transport=httpx.MockTransport(script), retries=retries) as client:
+        async with AsyncClient(
+            "http://askless.test", desk="d", transport=httpx.MockTransport(script), retries=retries
+        ) as client:
             return [outcome async for outcome in client.watch("q1")]
 
     return asyncio.run(all_of_them())
@@ -364,6 +366,40 @@ def test_another_desk_with_the_same_connections():
         client.at("b").query("q")
         client.query("q")
     assert [request.url.path.split("/")[4] for request in script.requests] == ["b", "a"]
+
+
+def _desks(*names):
+    return ok({"items": [{"name": name, "vectors": "v", "settings": {}, "labels": 0, "examples": 0, "waiting": 0}
+                         for name in names]})  # fmt: skip
+
+
+@both
+def test_without_a_name_the_only_desk_is_meant_and_asked_for_once(kind):
+    script = Script(_desks("returns"), ok(OUTCOME), ok(OUTCOME))
+
+    async def twice():
+        async with AsyncClient("http://askless.test", transport=httpx.MockTransport(script)) as client:
+            return [await client.query("q"), await client.query("q")]
+
+    if kind is Client:
+        with Client("http://askless.test", transport=httpx.MockTransport(script)) as client:
+            client.query("q")
+            client.query("q")
+    else:
+        asyncio.run(twice())
+    paths = [request.url.path.removeprefix("/api/v1/desks") for request in script.requests]
+    assert paths == ["", "/returns/queries/q", "/returns/queries/q"]
+
+
+@both
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(["support", "returns"], r"2 desks here: support, returns\..*desk='support'"), ([], "no desk.*create_desk")],
+)
+def test_without_a_name_and_without_one_desk_there_is_an_error_that_lists_them(kind, names, said):
+    with pytest.raises(errors.InvalidInput, match=said):
+        call(kind, Script(_desks(*names)), "query", "q", desk=None)
+    assert [desk.name for desk in call(kind, Script(_desks(*names)), "desks", desk=None)] == names
 
 
 def test_the_client_loads_nothing_of_the_service():

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from askless.datasets.delimited import separator_named
 from askless.datasets.tables import Table, read_table, write_table
 from askless.errors import InvalidInput, MissingExtra, UnwritableFile
 
@@ -75,6 +76,77 @@ def test_separators_line_ends_and_marks(tmp_path: Path, separator: str, end: str
 def test_a_line_that_names_the_separator_is_no_header(tmp_path: Path) -> None:
     found = table_of(tmp_path / "t.csv", "sep=;\ntext;b\nx,y;2\n")
     assert (found.texts, list(found.frame["b"])) == (["x,y"], ["2"])
+
+
+@pytest.mark.parametrize(
+    ("contents", "separator"),
+    [
+        ("Text;Notes, internal\nmy parcel;late\nmy card, please;\n", ";"),
+        ("Text;Notes, internal\nmy parcel\nmy card, please;x\nmine;y\n", ";"),  # one row is broken
+        ("text,a;b\nmy parcel,x\nmy card;now,y\n", ","),
+        ("text|a,b|c\nmine, his|x|y\n", "|"),
+        ('text;"a,b,c"\n"mine, his";"two\nlines"\n', ";"),
+    ],
+)
+def test_the_separator_is_the_one_that_fits_the_rows(tmp_path: Path, contents: str, separator: str) -> None:
+    found = table_of(tmp_path / "t.csv", contents, on_bad_rows="skip")
+    assert found.separator == separator
+
+
+def test_a_separator_can_be_named(tmp_path: Path) -> None:
+    found = table_of(tmp_path / "t.csv", "text:n\na,b:1\n", separator=separator_named(":"))
+    assert (found.texts, found.separator) == (["a,b"], ":")
+    assert [separator_named(given) for given in ("tab", r"\t", "\t", None)] == ["\t", "\t", "\t", None]
+    for given in ("", ";;", '"', "\n"):
+        with pytest.raises(InvalidInput, match="--delimiter is one character"):
+            separator_named(given)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "xlsx"])
+def test_a_file_without_names_loses_no_row(tmp_path: Path, suffix: str) -> None:
+    needs(suffix)
+    frames = {1: pd.DataFrame({"first text": ["b"]}), 2: pd.DataFrame({"first text": ["b"], "7": ["8"]})}
+    for count, frame in frames.items():
+        write_table(frame, tmp_path / f"t.{suffix}")
+        found = read_table(tmp_path / f"t.{suffix}", text=None if count == 1 else "column 1", header=False)
+        assert found.texts == ["first text", "b"]
+        assert found.lines == [1, 2]
+        assert list(found.frame.columns) == (["text"] if count == 1 else ["column 1", "column 2"])
+
+
+def test_the_line_of_each_row_is_known(tmp_path: Path) -> None:
+    assert table_of(tmp_path / "t.csv", 'text,n\n\n"two\nlines",1\n\nb,2\n').lines == [3, 6]
+    assert table_of(tmp_path / "t.jsonl", '{"text": "a"}\n\n{"text": "b"}\n').lines == [1, 3]
+
+
+def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl comes with the extra askless[files]")
+    book = openpyxl.Workbook()
+    book.active.title = "Read me"
+    book.active.append(["text of the first sheet"])
+    for name, text in (("Tickets", "my parcel"), ("Old", "my card")):
+        sheet = book.create_sheet(name)
+        sheet.append([])
+        sheet.append(["text"])
+        sheet.append([text])
+    book.save(tmp_path / "t.xlsx")
+    found = read_table(tmp_path / "t.xlsx", sheet="Tickets")
+    assert (found.texts, found.lines, found.sheet, found.other_sheets) == (
+        ["my parcel"],
+        [3],
+        "Tickets",
+        ("Read me", "Old"),
+    )
+    assert found.remarks == ["Of t.xlsx the sheet 'Tickets' is read, and not 'Read me', 'Old'; --sheet names another."]
+    write_table(found.frame, tmp_path / "copy.xlsx", like=found)
+    assert openpyxl.load_workbook(tmp_path / "copy.xlsx").sheetnames == ["Tickets"]
+    assert read_table(tmp_path / "copy.xlsx").remarks == []
+    with pytest.raises(InvalidInput, match="no sheet 'tickets'; its sheets are 'Read me', 'Tickets', 'Old'"):
+        read_table(tmp_path / "t.xlsx", sheet="tickets")
+    with pytest.raises(InvalidInput, match="leave --sheet out"):
+        table_of(tmp_path / "t.csv", "text\na\n", sheet="Tickets")
+    with pytest.raises(InvalidInput, match="leave --no-header out"):
+        table_of(tmp_path / "t.jsonl", '{"text": "a"}\n', header=False)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "utf-8-sig"])
@@ -204,7 +276,13 @@ def test_a_copy_opens_where_the_original_did(tmp_path: Path) -> None:
         assert (tmp_path / "copy.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
     found = table_of(tmp_path / "t.csv", "text;n\né;1\n".encode("cp1252"), encoding="cp1252")
     write_table(found.frame, tmp_path / "copy.csv", like=found)
-    assert (tmp_path / "copy.csv").read_text(encoding="utf-8") == "text;n\né;1\n"
+    assert (tmp_path / "copy.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
+
+
+def test_what_the_encoding_has_not_makes_it_utf8_with_a_mark(tmp_path: Path) -> None:
+    found = table_of(tmp_path / "t.csv", "text;n\né;1\n".encode("cp1252"), encoding="cp1252")
+    write_table(found.frame.assign(n=["\u65e5"]), tmp_path / "copy.csv", like=found)
+    assert (tmp_path / "copy.csv").read_bytes() == b"\xef\xbb\xbf" + "text;n\né;\u65e5\n".encode()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "xlsx"])

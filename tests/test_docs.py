@@ -23,6 +23,7 @@ import pytest
 import askless
 from askless.cli.main import main
 from askless.datasets.sample import support_questions
+from askless.embed.cache import EmbeddingCache
 from askless.embed.wordllama import WordLlama
 from askless.errors import InvalidInput
 from askless.policies.base import PolicyBase
@@ -77,9 +78,49 @@ def test_python_runs_and_prints_what_is_shown(name: str, tmp_path: Path, monkeyp
         assert printed.getvalue() == block.prints, block.code
 
 
-def test_the_readme_has_ten_lines_of_python() -> None:
+def test_the_readme_begins_with_few_lines_of_python() -> None:
     lines = [line for line in blocks(text_of("README.md"))[0].code.splitlines() if line]
-    assert len(lines) == 10
+    assert len(lines) <= 13
+
+
+def test_the_python_of_the_readme_takes_texts_of_which_nothing_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["", "where is my parcel", "😡", "block my card"]
+    monkeypatch.setattr("askless.datasets.sample.support_questions", lambda: (texts, list("abcd")))
+    namespace: dict[str, Any] = {"__name__": "docs"}
+    for block in blocks(text_of("README.md"))[:2]:
+        exec(compile(block.code, "<README.md>", "exec", dont_inherit=True), namespace)  # noqa: S102
+    assert sorted(example.label for example in namespace["policy"].examples()) == ["b", "d"]
+    assert "😡: one for the expert\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "file"), [("docs/policies.md", "my_policy.py"), ("docs/embedders.md", "trigrams.py")])
+def test_what_is_shown_as_a_file_runs_alone(name: str, file: str) -> None:
+    (block,) = (block for block in blocks(text_of(name)) if block.code.startswith(f"# {file}\n"))
+    made: dict[str, Any] = {"__name__": "file"}
+    exec(compile(block.code, file, "exec", dont_inherit=True), made)  # noqa: S102
+    if file == "trigrams.py":
+        assert np.isnan(made["Trigrams"]("64").embed(["a text", "?"])).all(axis=1).tolist() == [False, True]
+
+
+def test_the_embedder_of_the_docs_is_taken_by_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = text_of("docs/embedders.md")
+    (own,) = (block for block in blocks(text) if block.code.startswith("# trigrams.py\n"))
+    (tmp_path / "trigrams.py").write_text(own.code, encoding="utf-8")
+    (tmp_path / "questions.csv").write_text("text,label\nWhere is my parcel?,parcel\nBlock my card,card\n")
+    command = re.search(r"^askless (label .*trigrams:.*)$", text, re.MULTILINE)
+    assert command is not None
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASKLESS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    said = said_by(capsys, *command[1].split(), "--oracle", "label", "--text", "text", "--policy", "always-ask")
+    del sys.modules["trigrams"]
+    assert "Dry run: 2 questions" in said
+    with EmbeddingCache(tmp_path / "cache") as cache:
+        assert list(cache.size().texts) == ["trigrams/1_1024"]
 
 
 def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -192,6 +233,12 @@ def test_the_table_of_policies_is_right(play: Callable[[str, int], Trace]) -> No
     for spec, *figures in rows:
         facts = play(spec, 0).summary()
         assert figures == [f"{facts[key]:,.0f}" for key in ("calls", "mistakes", "regret")], spec
+
+
+def test_the_lines_of_python_give_the_figure_of_the_table(play: Callable[[str, int], Trace]) -> None:
+    facts = play("self-tuning", 0).summary()
+    expected = f"{facts['calls'] + facts['guesses']} questions, {facts['calls']} of them to the expert\n"
+    assert blocks(text_of("README.md"))[0].prints == expected
 
 
 def test_the_ten_orders_are_right(play: Callable[[str, int], Trace]) -> None:

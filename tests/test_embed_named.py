@@ -84,8 +84,22 @@ def test_the_table_says_how_to_write_each_name():
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("wordlama", r"No embedder is named 'wordlama'\. Did you mean 'wordllama'\? The embedders are wordllama:128, "),
-        ("bert", r"No embedder is named 'bert'\. The embedders are"),
+        (
+            "wordlama",
+            r"No embedder is named 'wordlama'\. Did you mean 'wordllama'\? The embedders are wordllama or wordllama:12",
+        ),
+        (
+            "bert",
+            r"No embedder is named 'bert'\. The embedders are.*; write module:Class for one of your own, or install",
+        ),
+        (
+            "wordlama:Big",
+            r"No embedder and no module is named 'wordlama'\. Did you mean 'wordllama'\? Run from the folder",
+        ),
+        ("no.such.module:Class", "No embedder and no module is named 'no.such.module'"),
+        ("collections:Nothing", "The module collections has no class 'Nothing'"),
+        ("collections:abc", "collections:abc is no class or function that makes an embedder"),
+        ("collections:OrderedDict", "collections:OrderedDict made a OrderedDict, which lacks id, dim, embed"),
         ("", "named by a text such as 'wordllama'; found ''"),
         (None, "found None"),
         ("wordllama:", r"Nothing stands after the colon of 'wordllama:'\. The embedders are"),
@@ -131,6 +145,14 @@ def test_a_plug_in_is_found_by_its_entry_point(tmp_path):
         rows = embed_texts(each, ["", "hello"])
         assert rows.dtype == np.float32
         assert np.array_equal(rows, expected, equal_nan=True)
+
+
+@pytest.mark.usefixtures("installed")
+def test_one_of_ones_own_is_named_by_module_and_class():
+    assert make_embedder("shouting_plugin:Shouting").id == "shouting/1.0_2"
+    assert make_embedder("shouting_plugin:Shouting:4").id == "shouting/1.0_4"
+    with pytest.raises(InvalidInput, match="shouting_plugin:refuse could not be made: no licence"):
+        make_embedder("shouting_plugin:refuse")
 
 
 @pytest.mark.usefixtures("installed")

@@ -9,6 +9,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from askless.embed.cache import CachedEmbedder, EmbeddingCache
 from askless.embed.rows import excerpt, unit_rows
 from askless.embed.run import embed_texts
 from askless.embed.wordllama import WordLlama
@@ -26,6 +27,35 @@ class Lengths:
     def embed(self, texts):
         self.blocks.append(list(texts))
         return unit_rows([[len(t), 1.0] if t else [0.0, 0.0] for t in texts])
+
+
+class Nameless:
+    dim = 2
+
+    def embed(self, texts):
+        return np.ones((len(texts), 2))
+
+
+class Wrapped:
+    """An embedder that passes everything on to another."""
+
+    def __init__(self, inside):
+        self._inside = inside
+
+    def __getattr__(self, name):
+        return getattr(self._inside, name)
+
+
+def test_what_is_no_embedder_is_refused(tmp_path):
+    for wrong, lacks in (
+        (Nameless(), "a Nameless, which lacks id"),
+        ("wordllama", "a str, which lacks id, dim, embed"),
+    ):
+        with pytest.raises(InvalidInput, match=lacks):
+            embed_texts(wrong, ["a"])
+        with pytest.raises(InvalidInput, match=lacks):
+            CachedEmbedder(wrong, EmbeddingCache(tmp_path))
+    assert embed_texts(Wrapped(Lengths()), ["a"]).shape == (1, 2)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 7, 100])

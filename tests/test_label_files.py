@@ -307,7 +307,74 @@ def test_broken_rows_and_other_encodings_can_be_read(folder: Path, run: Run) -> 
     code, out, _ = run("b.csv", "--encoding", "latin-1", "--skip-bad-rows", answers="x\ny\n")
     assert code == 0
     assert "1 broken row (line 3)" in out
-    assert [row["text"] for row in rows_of(folder / "b.labelled.csv")] == ["café", "block"]
+    written = (folder / "b.labelled.csv").read_text(encoding="latin-1").splitlines()
+    assert [row.split(",")[0] for row in written] == ["text", "café", "block"]
+
+
+def test_a_label_that_the_files_encoding_has_not_makes_the_output_utf8(folder: Path, run: Run) -> None:
+    (folder / "b.csv").write_bytes("text,n\ncafé,1\nblock,4\n".encode("cp1252"))
+    assert run("b.csv", "--encoding", "cp1252", answers="\u6ce8\u6587\nx\n")[0] == 0
+    assert (folder / "b.labelled.csv").read_bytes().startswith(b"\xef\xbb\xbftext,")
+    assert rows_of(folder / "b.labelled.csv")[0]["label"] == "\u6ce8\u6587"
+
+
+def test_a_seed_file_may_be_in_the_files_encoding_or_in_utf8(folder: Path, run: Run) -> None:
+    (folder / "b.csv").write_bytes("text,n\ncafé,1\nblock,4\n".encode("cp1252"))
+    for encoding in ("cp1252", "utf-8"):
+        (folder / "s.csv").write_bytes(f"text,label\nmenü {encoding},x\nthe é,y\n".encode(encoding))
+        code, out, err = run("b.csv", "--encoding", "cp1252", "--seed-file", "s.csv", "--fresh", answers="a\nb\n")
+        assert (code, err, "Taken from the seed file: 2 examples." in out) == (0, "", True)
+        assert ("café", "a") in {(row[0], row[2]) for row in cells_of(folder / "b.labelled.csv", "cp1252")}
+
+
+def cells_of(path: Path, encoding: str) -> list[list[str]]:
+    return [line.split(",") for line in path.read_text(encoding=encoding).splitlines()]
+
+
+def test_a_first_row_that_looks_like_a_text_is_named_and_can_be_one(folder: Path, run: Run) -> None:
+    (folder / "t.csv").write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    _code, out, _ = run("t.csv", answers="block\n:q\n")
+    assert "4 rows, 4 distinct texts in the column 'where is my parcel'." in out
+    assert "The first row is taken for the columns' names, though it looks like a text." in out
+    _code, out, _ = run("t.csv", "--no-header", answers="track\nclose\n" * 2)
+    assert "5 rows, 5 distinct texts in the column 'text'." in out
+    assert "looks like a text" not in out
+    rows = rows_of(folder / "t.labelled.csv")
+    assert [row["text"] for row in rows] == TEXTS
+    assert [row["source"] for row in rows][1] == "expert"  # what was answered before stands
+
+
+@pytest.mark.parametrize("heading", ["text", "Customer message", "body"])
+def test_a_usual_heading_is_not_doubted(folder: Path, run: Run, heading: str) -> None:
+    (folder / "t.csv").write_text(f"{heading}\nmy parcel\n", encoding="utf-8")
+    assert "looks like a text" not in run("t.csv", answers=":q\n")[1]
+
+
+def test_a_separator_that_cannot_be_told_can_be_named(folder: Path, run: Run) -> None:
+    (folder / "t.csv").write_text("text:n\na, b, my parcel:1\nblock, c, my card:2\n", encoding="utf-8")
+    code, _out, err = run("t.csv")
+    assert (code, "--delimiter" in err) == (2, True)
+    assert run("t.csv", "--delimiter", ":", "--text", "text", answers="track\nblock\n")[0] == 0
+    written = (folder / "t.labelled.csv").read_text(encoding="utf-8").splitlines()
+    assert written[:2] == ["text:n:label:source:confidence:support", "a, b, my parcel:1:track:expert::"]
+
+
+def test_a_workbook_says_which_sheet_is_read_and_keeps_its_name(folder: Path, run: Run) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl comes with the extra askless[files]")
+    book = openpyxl.Workbook()
+    book.active.title = "Notes"
+    book.active.append(["text"])
+    book.active.append(["not this one"])
+    sheet = book.create_sheet("Tickets")
+    for text in ("text", *TEXTS):
+        sheet.append([text])
+    book.save(folder / "t.xlsx")
+    code, out, err = run("t.xlsx", "--sheet", "Tickets", answers=ANSWERS)
+    assert (code, err) == (0, "")
+    assert "Of t.xlsx the sheet 'Tickets' is read, and not 'Notes'; --sheet names another." in out
+    written = openpyxl.load_workbook(folder / "t.labelled.xlsx")
+    assert written.sheetnames == ["Tickets"]
+    assert [row[0].value for row in written["Tickets"].iter_rows(min_row=2)] == TEXTS
 
 
 def test_a_ledger_in_use_is_refused_politely(folder: Path, run: Run) -> None:

@@ -216,6 +216,37 @@ def test_answers_that_are_not_utf8_are_refused(run: Run, monkeypatch: pytest.Mon
     assert {row["label"] for row in rows_of("t.labelled.csv")} == {""}
 
 
+# -- what askless guessed is nobody's word -------------------------------------------------------------------------
+
+
+def test_guesses_in_a_seed_file_are_not_taken_as_known(run: Run) -> None:
+    write("a.csv", TEXTS)
+    run("a.csv", answers=ANSWERS)
+    sources = [row["source"] for row in rows_of("a.labelled.csv")]
+    assert sources == ["expert", "expert", "guess", "guess", "expert"]
+    write("b.csv", [TEXTS[2], TEXTS[3]])
+    _code, out, _ = run("b.csv", "--seed-file", "a.labelled.csv", "--policy", "always-ask", answers="x\ny\n")
+    assert "Taken from the seed file: 3 examples." in out
+    assert "askless wrote the seed file:" in out
+    assert "2 guesses not." in out
+    assert [(row["label"], row["source"]) for row in rows_of("b.labelled.csv")] == [("x", "expert"), ("y", "expert")]
+
+
+def test_a_seed_file_of_nothing_but_guesses_is_refused(run: Run) -> None:
+    write("a.csv", TEXTS, label=["track"] * 5, source=["guess"] * 5, confidence=[""] * 5, support=[""] * 5)
+    write("b.csv", TEXTS)
+    code, _out, err = run("b.csv", "--seed-file", "a.csv")
+    assert (code, "beside 5 guesses of askless" in err) == (2, True)
+
+
+def test_forced_guesses_are_to_go_once_more_may_be_asked(run: Run) -> None:
+    write("t.csv", [f"{text} {k}" for text in TEXTS for k in range(4)])
+    run("t.csv", "--max-questions", "2", "--policy", "always-ask", answers="track\nblock\n")
+    out = run("t.csv", answers="track\n:q\n")[1]
+    assert "2 asked · 0 guessed · 18 to go" in out
+    assert "3 asked · 0 guessed · 17 to go" in out
+
+
 # -- what is said at the end ---------------------------------------------------------------------------------------
 
 

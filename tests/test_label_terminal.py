@@ -81,6 +81,20 @@ def test_tab_completes_fuzzily_and_the_end_can_be_undone(folder: Path) -> None:
     assert labels_in(folder / "t.labelled.csv") == ["track order", "block card", "block card", "close account", "hours"]
 
 
+@pytest.mark.parametrize("typed", ["tr\t", "tr\t\t"])
+def test_a_tab_typed_at_once_completes_and_the_only_label_stays(folder: Path, typed: str) -> None:
+    terminal = Terminal(folder, "t.csv", "--policy", "always-ask", "--no-second-pass")
+    for label in ("Track Order", "block card"):
+        terminal.answer(label)
+    terminal.prompt()
+    terminal.child.send(typed)
+    terminal.wait_shown("Track Order")
+    terminal.type("")
+    assert "label: Track Order" in terminal.answer(":q")
+    terminal.end()
+    assert labels_in(folder / "t.labelled.csv")[:3] == ["Track Order", "block card", "Track Order"]
+
+
 def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(folder: Path) -> None:
     terminal = Terminal(folder, "t.csv")
     terminal.answer("track order")

@@ -113,6 +113,55 @@ def test_guesses_are_nobodys_word(desks: Desks, tmp_path: Path, database: Databa
     assert read.left_out == len(TEXTS) - counts["answered"]
 
 
+LABELLED = (
+    "text,label,source,confidence,support\n"
+    "my parcel is late,track,expert,,\n"
+    "where is my parcel,track,guess,0.9,\n"
+    "block my card,block,given,,\n"
+    "card please,track,guess-forced,,\n"
+    "what,,skipped,,\n"
+    ",,blank,,\n"
+    "not reached,,,,\n"
+)
+
+
+def test_guesses_of_askless_label_are_nobodys_word(tmp_path: Path) -> None:
+    path, database = tmp_path / "file.csv", ["--database", str(tmp_path / "askless.db")]
+    path.write_text(LABELLED, encoding="utf-8")
+    read = read_examples(path)
+    assert [(e.text, e.label, e.row) for e in read.examples] == [
+        ("my parcel is late", "track", 1),
+        ("block my card", "block", 3),
+    ]
+    assert (read.left_out, read.lines) == (5, [2, 4])
+    assert CliRunner().invoke(app, ["create", "shop", *database]).exit_code == 0
+    said = CliRunner().invoke(app, ["import", "shop", str(path), *database]).stdout
+    assert "Gave 2 examples to the desk shop" in said
+    assert "askless wrote this file: of its labels those with the source expert or given" in said
+    assert "2 guesses not." in said
+
+
+def test_sources_speak_of_the_labels_that_askless_gave_and_of_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("text,truth,label,source,confidence,support\na1,x,y,guess,,\na2,z,z,expert,,\n", encoding="utf-8")
+    assert [e.label for e in read_examples(path, label="truth").examples] == ["x", "z"]
+    assert [e.label for e in read_examples(path).examples] == ["z"]
+    path.write_text("text,topic,n,source,confidence,support\na1,y,1,guess,,\na2,z,2,expert,,\n", encoding="utf-8")
+    assert [e.label for e in read_examples(path, label="topic").examples] == ["z"]  # a column that askless filled
+    path.write_text("text,label,source\na1,y,guess\na2,z,web\n", encoding="utf-8")
+    assert [e.label for e in read_examples(path).examples] == ["y", "z"]  # a column of the user's own
+    path.write_text("text,label,source,confidence,support\na1,y,guess,,\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="neither expert nor given"):
+        read_examples(path)
+
+
+def test_guesses_of_askless_label_are_left_out_over_http(database: Database) -> None:
+    with serving(database) as served:
+        desk = served.make_desk("shop")
+        sent = served.admin.post(f"{desk}/import", files={"file": ("x.csv", LABELLED.encode(), "text/csv")})
+        assert (sent.status_code, sent.json()["added"], sent.json()["left_out"]) == (201, 2, 5)
+
+
 ANSWERS = {"a": "=Answer, with a comma", "b": "two\nlines and 'quotes'", "c": None, "d": "- a list"}
 
 

@@ -51,6 +51,8 @@ def test_the_figures_are_those_of_a_count_by_hand(database: Database, span: tupl
     assert found.given == len(rows) - len(came)
     assert found.waiting == sum(r.get("ticket") == "open" for r in rows)
     assert found.withdrawn == sum(r.get("ticket") == "withdrawn" for r in rows)
+    assert found.received == found.guesses + found.calls - found.calls_again + found.waiting - found.waiting_again
+    assert found.calls_again == sum(r["why"] in ("audit", "feedback") for r in checked)
     assert found.automated == len(guesses) / len(came)
     complaints = [r for r in calls if r["why"] == "feedback"]
     assert found.feedback_answered == len(complaints) > 0
@@ -148,6 +150,21 @@ def test_a_guess_that_an_expert_corrects_stays_a_guess_and_is_no_call(database: 
         assert guessed.status == "guessed"
         desks.run(NAME, lambda desk: examples.relabel(desk, "again", "b", "eve")).result()
         assert figures(desks, database) == before
+
+
+def test_an_answer_after_the_guess_is_a_call_and_the_guess_stays_one(database: Database) -> None:
+    with toy(database) as desks:
+        queries = [NewQuery(key, text) for key, text in (("x", "a0"), ("y", "b0"), ("late", "a0"))]
+        x, y, late = (outcome.ticket or 0 for outcome in desks.submit(NAME, queries, "client").result())
+        for ticket, label in ((y, "b"), (x, "a")):
+            desks.run(NAME, lambda desk: tickets.answer(desk, ticket, label, "eve")).result()  # noqa: B023
+        assert figures(desks, database)[:2] == (2, 1)
+        desks.run(NAME, lambda desk: tickets.answer(desk, late, "b", "eve")).result()
+        assert figures(desks, database)[:2] == (3, 1)
+        desks.run(NAME, lambda desk: feedback.feedback(desk, "late", "a", "client")).result()
+        assert figures(desks, database)[:2] == (3, 1)
+        found = statistics(database, desks.row(NAME).id, COSTS)
+        assert (found.received, found.calls_again, found.waiting, found.waiting_again) == (3, 1, 1, 1)
 
 
 def test_an_empty_desk_has_no_rates(database: Database) -> None:

@@ -230,8 +230,8 @@ def test_what_the_desk_has_become_sure_of_is_withdrawn(database: Database) -> No
         assert toy.outcome("same").label == "a"
         assert toy.do(tickets.show, outcomes[2].ticket).status is TicketStatus.WITHDRAWN
         assert toy.outcome("held").status is QueryStatus.ASKED  # never under an expert's hands
-        with pytest.raises(Conflicting, match="withdrawn"):
-            toy.answer(outcomes[2].ticket or 0, "a")
+        with pytest.raises(Conflicting, match="withdrawn: the desk has guessed 'a' since"):
+            toy.do(tickets.claim, outcomes[2].ticket, "ann")
         toy.check()
 
 

@@ -41,6 +41,7 @@ class Chance:
             (self.change_example, 1.0),
             (self.configure, 0.4),
             (self.wait, 1.0),
+            (self.answer_late, 1.0),
         ]
         weights = np.array([weight for _, weight in acts])
         act = acts[self.rng.choice(len(acts), p=weights / weights.sum())][0]
@@ -66,6 +67,9 @@ class Chance:
             right = str(ticket.text)[0]
             label = right if self.rng.random() < 0.9 else self.pick("abcdx")
             toy.answer(ticket.id, label, who, answer=self.pick([None, None, "one text", "another"]))
+
+    def answer_late(self, toy: Toy) -> None:
+        toy.answer(self.any_ticket(toy, TicketStatus.WITHDRAWN), self.pick("abcdx"), self.pick(EXPERTS))
 
     def any_ticket(self, toy: Toy, status: TicketStatus) -> int:
         with toy.desks.database.read() as connection:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from askless.desk.live import examples, feedback, labels, read, tickets
-from askless.desk.live.types import TicketStatus
+from dataclasses import replace
+
+import pytest
+
+from askless.desk.live import again, examples, feedback, labels, read, tickets
+from askless.desk.live.erase import erase
+from askless.desk.live.types import QueryStatus, TicketStatus
+from askless.desk.live.verify import verify
+from askless.errors import Conflicting
 from askless.ledger.database import Database
 from live_desks import NAME, Clock, Toy, a_desk
 
@@ -138,4 +145,60 @@ def test_undo_brings_back_a_guess_whose_label_was_deleted_before(database: Datab
         toy.answer(disputed.ticket, "b")
         toy.do(tickets.undo, disputed.ticket, "ann")
         assert (toy.outcome("a1").status, toy.outcome("a1").label) == ("guessed", guess.label)
+        toy.check()
+
+
+def _withdrawn(toy: Toy) -> int:
+    """The ticket of the query "late", which the desk has guessed "a" meanwhile."""
+    outcomes = toy.send("a0", "b0", "a0", keys=["x", "y", "late"])
+    toy.answer(outcomes[1].ticket or 0, "b")
+    assert toy.answer(outcomes[0].ticket or 0, "a").settled == ("late",)
+    return outcomes[2].ticket or 0
+
+
+def test_an_answer_to_a_withdrawn_ticket_is_the_experts_word(database: Database) -> None:
+    with a_desk(database) as toy:
+        ticket = _withdrawn(toy)
+        for _ in range(2):  # sent again it is the same answer
+            outcome = toy.answer(ticket, "c").outcome
+            assert (outcome.status, outcome.label) == (QueryStatus.ANSWERED, "c")
+        assert toy.do(lambda desk: [*desk.fold.examples.values()]) == ["b", "a", "c"]
+        shown = toy.do(tickets.show, ticket)
+        assert (shown.status, shown.closed_by, shown.label) == (TicketStatus.ANSWERED, "ann", "c")
+        assert toy.events()[-2:] == [("label made", None), ("answered", outcome.query)]
+        with pytest.raises(Conflicting, match="was answered by 'ann' already, with 'c'"):
+            toy.answer(ticket, "a", "bob")
+        toy.check()
+    assert verify(database, NAME).sound
+
+
+def test_a_late_answer_taken_back_leaves_the_guess_and_an_open_ticket(database: Database) -> None:
+    clock = Clock()
+    with a_desk(database, clock=clock) as toy:
+        ticket = _withdrawn(toy)
+        guess = toy.outcome("late")
+        toy.answer(ticket, "c")
+        back = toy.do(tickets.undo, ticket, "ann")
+        assert (back.status, back.lease_by) == (TicketStatus.OPEN, "ann")
+        assert replace(toy.outcome("late"), event=guess.event) == guess
+        clock.pass_by(1000)
+        assert toy.do(again.redecide, 1000) == ()  # an expert is to look at it, though the desk is sure
+        assert toy.do(feedback.feedback, "late", "b", "client").disputed
+        assert toy.do(again.redecide, 1000) == ()
+        toy.check()
+        toy.answer(ticket, "b", "bob")
+        assert toy.outcome("late").label == "b"
+        toy.check()
+    assert verify(database, NAME).sound
+
+
+def test_a_withdrawn_ticket_takes_no_answer_once_its_query_was_corrected_or_erased(database: Database) -> None:
+    with a_desk(database) as toy:
+        ticket = _withdrawn(toy)
+        toy.do(examples.relabel, "late", "b", "bob")
+        with pytest.raises(Conflicting, match="an expert has corrected that to 'b'"):
+            toy.answer(ticket, "c")
+        erase(toy.desks, NAME, ["late"], "admin")
+        with pytest.raises(Conflicting, match="its query was erased"):
+            toy.answer(ticket, "c")
         toy.check()

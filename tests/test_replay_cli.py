@@ -83,6 +83,21 @@ def support_labels_among(rounds):
     return len({labels[k] for k in np.random.default_rng(0).permutation(len(labels))[:rounds]})
 
 
+def test_guesses_of_askless_label_are_no_truth(folder, capsys):
+    texts, labels = support_questions()
+    sources = ["guess" if k % 3 == 0 else "expert" for k in range(60)]
+    given = [("wrong" if source == "guess" else label) for source, label in zip(sources, labels[:60], strict=True)]
+    frame = pd.DataFrame({"text": texts[:60], "label": given, "source": sources, "confidence": "", "support": ""})
+    frame.to_csv("labelled.csv", index=False)
+    assert run("labelled.csv", "--policy", "always-ask") == 0
+    err = " ".join(capsys.readouterr().err.split())
+    assert "askless wrote this file: of its labels those with the source expert or given" in err
+    assert "20 guesses not." in err
+    decisions = pd.read_csv(folder / "askless-replay" / "decisions.csv", keep_default_na=False)
+    assert sorted(decisions.text) == sorted(text for k, text in enumerate(texts[:60]) if k % 3)
+    assert "wrong" not in set(decisions.truth)
+
+
 def test_the_second_time_nothing_is_run(folder, capsys):
     command = ["desk.csv", "--text", "question", "--label", "topic", "--policy", "ghc:0.7", "--rounds", "100"]
     assert run(*command) == 0
@@ -128,7 +143,7 @@ def test_rows_without_label_and_texts_without_token_are_said(folder, capsys):
     frame.to_csv("gaps.csv", index=False)
     assert run("gaps.csv", "--text", "question", "--label", "topic", "--policy", "ghc:0.9") == 0
     said = capsys.readouterr().err
-    assert "askless: Rows left out because they have no label: 1.\n" in said
+    assert "askless: Rows left out because they have no known label: 1.\n" in said
     assert re.search(r"Texts of which wordllama/\S+ knows no token, so that every policy asks them: 1\.\n", said)
     decisions = pd.read_csv(folder / "askless-replay" / "decisions.csv", keep_default_na=False)
     assert decisions[decisions.text == ""].action.tolist() == ["ask"]

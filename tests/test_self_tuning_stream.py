@@ -54,6 +54,21 @@ def test_the_size_of_a_block_changes_no_digit(space: str, dim: int) -> None:
         assert [decision for block in blocks for decision in policy.stream(block)] == alone
 
 
+def test_many_at_once_are_decided_as_things_stand() -> None:
+    X, y = queries(8)
+    policy = SelfTuning()
+    for x, label in zip(X[:300], y, strict=False):
+        policy.learn(x, label)
+    many = policy.decide_many(X[300:])
+    one_by_one = [policy.decide(x) for x in X[300:]]
+    assert [type(d) for d in many] == [type(d) for d in one_by_one]
+    found = [(m, o) for m, o in zip(many, one_by_one, strict=True) if isinstance(m, Guess) and isinstance(o, Guess)]
+    assert 50 < len(found) < len(many)
+    for together, alone in found:
+        assert together.label == alone.label
+        assert together.probability == pytest.approx(alone.probability, abs=1e-5)
+
+
 def test_what_is_relabelled_between_two_queries_counts_for_the_next() -> None:
     X, y = queries(80)
     one, block = SelfTuning(), SelfTuning()

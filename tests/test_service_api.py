@@ -163,6 +163,23 @@ def test_a_desk_is_configured_paused_exported_imported_erased_and_deleted(served
     assert served.client.post(f"{desk}/queries", json={"text": "Hello?"}).status_code == 404
 
 
+def test_a_request_that_goes_astray_is_told_the_way(served: Served) -> None:
+    desk = served.make_desk("astray")
+    latin = b'{"text": "caf\xe9"}'
+    found = served.client.post(f"{desk}/queries", content=latin, headers={"Content-Type": "application/json"})
+    assert (found.status_code, found.json()["detail"]) == (
+        400,
+        f"The body is not UTF-8 (see byte {latin.index(0xE9) + 1}), as JSON is. Send it as UTF-8.",
+    )
+    found = served.admin.patch(desk, json={"embedder": "minilm"})
+    assert (found.status_code, "/embedder" in found.json()["detail"]) == (422, True)
+    found = served.admin.patch(desk, json={"colour": "red"})
+    assert "colour: There is no such field here" in found.json()["detail"]
+    for sent in ({"json": {}}, {"files": {"other": b"text,label"}}):
+        found = served.admin.post(f"{desk}/import", **sent)
+        assert (found.status_code, "-F file=@examples.csv" in found.json()["detail"]) == (422, True)
+
+
 def test_another_embedder_is_a_job_that_can_be_watched(served: Served) -> None:
     desk = served.make_desk("switch")
     served.teach(desk, TEXTS)

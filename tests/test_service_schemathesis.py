@@ -111,7 +111,7 @@ def test_bounds_are_written_as_json_schema_has_them(served: Served) -> None:
 
     schemas = served.nobody.get("/openapi.json").json()["components"]["schemas"]
     assert not {"ge", "le", "gt", "lt", "multiple_of", "min_length", "max_length"} & set(keys(schemas))
-    retention = schemas["SettingsBody"]["properties"]["retention_days"]["anyOf"][0]
+    retention = schemas["DeskChangeBody"]["properties"]["retention_days"]["anyOf"][0]
     assert (retention["minimum"], retention["maximum"]) == (1, 36_500)
 
 

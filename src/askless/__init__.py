@@ -5,6 +5,7 @@
     policy = GeneralizedHull(tau=0.9)
     for vector in stream:
         decision = policy.decide(vector)
+        policy.observe(vector, decision)
         if isinstance(decision, Ask):
             policy.learn(vector, ask_the_expert(vector))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import AsklessError, CheckFailed, InvalidInput
-from askless.types import SPACES, Ask, Decision, ExampleId, Guess, Label, Policy
+from askless.types import POLICY_METHODS, SPACES, Ask, Decision, ExampleId, Guess, Label, Policy
 
 Make: TypeAlias = Callable[[], Policy]
 Floats: TypeAlias = NDArray[np.float64]
@@ -99,7 +99,7 @@ def scripts(make: Make, space: str, dim: int, seed: int) -> list[Script]:
     """Every stream's run through a policy of its own."""
     if space not in SPACES or dim < 2:
         raise InvalidInput(f"Checks need the space 'sphere' or 'euclidean' and dim >= 2; found {space!r}, {dim!r}.")
-    n_labels = known_labels(make())
+    n_labels = known_labels(_first(make))
     names = _NAMES if n_labels is None else (_NAMES + tuple(f"label {i}" for i in range(4, n_labels)))[:n_labels]
     rng = np.random.default_rng(seed)
     found = []
@@ -112,6 +112,23 @@ def scripts(make: Make, space: str, dim: int, seed: int) -> list[Script]:
         calls, said = _run(policy, stream)
         found.append(Script(stream, names, calls, said, policy))
     return found
+
+
+def _first(make: Make) -> Policy:
+    """A policy of `make`, which must be something to call that gives one."""
+    if not callable(make):
+        raise InvalidInput(
+            f"Checks make policies of their own, from a class or a function without arguments; found {make!r}. "
+            f"Write lambda: {type(make).__name__}(...)."
+        )
+    policy = make()
+    lacks = [name for name in POLICY_METHODS if not callable(getattr(policy, name, None))]
+    if lacks:
+        raise InvalidInput(
+            f"Checks need a policy; found a {type(policy).__name__}, which lacks {', '.join(lacks)}. "
+            "askless.types.Policy says what each of them does."
+        )
+    return policy
 
 
 def known_labels(policy: Policy) -> int | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import numbers
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput
-from askless.types import SPACES, ExampleId, Label, Matrix, Vector
+from askless.types import SPACES, Ask, Costs, Decision, ExampleId, Guess, Label, Matrix, Vector
 
 
 def as_floats(x: ArrayLike, what: str = "a query") -> NDArray[np.float32] | NDArray[np.float64]:
@@ -42,7 +45,7 @@ def as_vector(x: ArrayLike, dim: int | None = None, what: str = "a query") -> Ve
         raise InvalidInput(f"Expected one vector for {what}; found an array of shape {v.shape}.")
     _check_dim(v.shape[0], dim, what)
     if not math.isfinite(_square(v)) and not np.isfinite(v).all():
-        raise InvalidInput(f"Expected finite numbers for {what}; found NaN or infinity. Leave that row out or mend it.")
+        raise _not_finite(v, what, "")
     return v
 
 
@@ -57,8 +60,19 @@ def as_matrix(X: ArrayLike, dim: int | None = None, what: str = "queries") -> Ma
         _check_dim(M.shape[1], dim, what)
     if not np.isfinite(M).all():
         row = int(np.flatnonzero(~np.isfinite(M).all(axis=1))[0])
-        raise InvalidInput(f"Expected finite numbers for {what}; found NaN or infinity in row {row}.")
+        raise _not_finite(M[row], what, f" in row {row}")
     return M
+
+
+def _not_finite(v: Vector, what: str, where: str) -> InvalidInput:
+    if np.isnan(v).all():
+        return InvalidInput(
+            f"Expected finite numbers for {what}; found NaN alone{where}, as embedders give for a text of which they "
+            "know no word. Put that text to the expert without asking a policy, and do not learn it."
+        )
+    return InvalidInput(
+        f"Expected finite numbers for {what}; found NaN or infinity{where}. Leave that row out or mend it."
+    )
 
 
 def _check_dim(found: int, expected: int | None, what: str) -> None:
@@ -91,22 +105,43 @@ def _square(v: Vector) -> float:
 
 
 def as_label(label: object) -> Label:
-    """A label as a Python str or int."""
-    if type(label) is int or type(label) is str:  # nearly always
-        return label
-    if isinstance(label, str):
-        return str(label)
-    if not isinstance(label, bool) and isinstance(label, numbers.Integral):
-        return int(label)
-    raise InvalidInput(f"A label is a string or an integer; found {label!r} ({type(label).__name__}).")
+    """A label as a Python str or int; one without a sign to read is no answer, and is refused."""
+    found = _as_name(label, "A label")
+    if isinstance(found, str) and not found.strip():
+        raise InvalidInput(f"A label needs something to read in it; found {label!r}. Leave the query unanswered.")
+    return found
 
 
 def as_id(id: object) -> ExampleId:
     """An example id as a Python str or int."""
-    try:
-        return as_label(id)
-    except InvalidInput:
-        raise InvalidInput(f"An example id is a string or an integer; found {id!r} ({type(id).__name__}).") from None
+    return _as_name(id, "An example id")
+
+
+def _as_name(value: object, what: str) -> str | int:
+    if type(value) is int or type(value) is str:  # nearly always
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if not isinstance(value, bool) and isinstance(value, numbers.Integral):
+        return int(value)
+    raise InvalidInput(f"{what} is a string or an integer; found {value!r} ({type(value).__name__}).")
+
+
+def as_decision(decision: object) -> Decision:
+    """A decision, as `decide` returned it."""
+    if isinstance(decision, Guess | Ask):
+        return decision
+    raise InvalidInput(f"A decision is the Guess or the Ask that decide returned; found {decision!r}.")
+
+
+def as_costs(costs: object) -> Costs:
+    """Costs, from `Costs` or from the three numbers call, right, wrong."""
+    if isinstance(costs, Costs):
+        return costs
+    if isinstance(costs, Sequence | np.ndarray) and not isinstance(costs, str) and np.ndim(costs) and len(costs) == 3:
+        return Costs(*costs)
+    hint = " Costs.parse reads such a text." if isinstance(costs, str) else ""
+    raise InvalidInput(f"Costs are Costs(call, right, wrong), or three numbers in this order; found {costs!r}.{hint}")
 
 
 def as_space(space: str) -> str:
@@ -132,3 +167,19 @@ def as_fraction(value: object, name: str) -> float:
     if not is_number or not 0.0 <= number <= 1.0:
         raise InvalidInput(f"{name} lies in [0, 1]; found {value!r}.")
     return float(number)
+
+
+def as_module(name: str, what: str, hint: str = "") -> ModuleType:
+    """The module of that name, imported now: it holds what the caller wrote, `what` in one word.
+
+    `hint` is said where no such module is found, since the name may be a slip in one of askless's own.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            raise InvalidInput(
+                f"No {what} and no module is named {name!r}.{hint} Run from the folder that holds the module, or "
+                "install it."
+            ) from None
+        raise InvalidInput(f"The module {name} cannot be imported: {error}.") from error

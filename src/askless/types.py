@@ -17,6 +17,7 @@ Label: TypeAlias = str | int
 ExampleId: TypeAlias = str | int
 
 SPACES = ("sphere", "euclidean")
+POLICY_METHODS = ("decide", "observe", "learn", "forget", "relabel")  # what makes a policy, in full in `Policy`
 
 
 @dataclass(frozen=True, slots=True)

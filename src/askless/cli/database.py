@@ -49,7 +49,9 @@ def opened_database(where: str, *, create: bool = False) -> Iterator[Database]:
 @contextmanager
 def opened_desks(where: str, *, create: bool = False) -> Iterator[Desks]:
     """The desks of a database. A server that runs on it sees what is done here at its next transaction."""
+    from askless.cli.common import allow_own_modules
     from askless.desk.live.desks import Desks
 
+    allow_own_modules()
     with opened_database(where, create=create) as database, Desks(database, listen=False) as desks:
         yield desks

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from askless.streams.synthetic import Stream
     from askless.trace import Trace
     from askless.types import Costs
+
+_PLOT, _TRACE = "plot.png", "trace.csv"
+_COLUMNS = b"round,row,text,"  # what the trace of a demonstration begins with
 
 
 def demo(
@@ -33,21 +38,58 @@ def demo(
     Nothing is known at the start. Each question is either answered by a guess or put to the expert, whose
     answer is learned. Ends with a summary and a plot. Needs no network.
     """
-    from askless.cli.common import console, output_folder
+    from askless.cli.common import console
     from askless.cli.demo_summary import print_summary
     from askless.errors import InvalidInput
     from askless.types import Costs
 
     if not speed > 0.0:
         raise InvalidInput(f"--speed is a positive number; found {speed:g}.")
-    prices, folder, screen = Costs.parse(costs), output_folder(out), console()
-    with screen.status("Turning the questions into vectors …"):
-        stream = _shuffled_questions(seed)
+    prices, screen = Costs.parse(costs), console()
     animated = screen.is_terminal and not no_animation
-    watched, trace = _run(policy, stream, prices, seed, speed if animated else None)
+    with _folder_for_results(out) as folder:
+        with screen.status("Turning the questions into vectors …"):
+            stream = _shuffled_questions(seed)
+        watched, trace = _run(policy, stream, prices, seed, speed if animated else None)
     print_summary(screen, trace, watched)
     _save(folder, trace, watched)
-    screen.print(f"\nPlot:  {folder / 'plot.png'}\nTrace: {folder / 'trace.csv'}", soft_wrap=True, markup=False)
+    screen.print(f"\nPlot:  {folder / _PLOT}\nTrace: {folder / _TRACE}", soft_wrap=True, markup=False)
+
+
+@contextmanager
+def _folder_for_results(out: Path) -> Iterator[Path]:
+    """The folder, checked before the run; where that is interrupted or fails, what was made of it is gone again."""
+    from askless.cli.common import output_folder
+
+    missing = [path for path in (out, *out.parents) if not path.exists()]
+    folder = output_folder(out)
+    _refuse_foreign_files(folder)
+    try:
+        yield folder
+    except BaseException as error:
+        for path in missing:
+            with suppress(OSError):  # someone put something there meanwhile
+                path.rmdir()
+        if isinstance(error, KeyboardInterrupt):
+            typer.echo("askless: interrupted; nothing was written.", err=True)
+        raise
+
+
+def _refuse_foreign_files(folder: Path) -> None:
+    """Refuse to write over files that no demonstration wrote; its trace, which is known by its columns, is its mark."""
+    from askless.errors import InvalidInput
+
+    trace = folder / _TRACE
+    if trace.is_file():
+        with trace.open("rb") as file:
+            if file.read(len(_COLUMNS)) == _COLUMNS:
+                return
+    there = [name for name in (_PLOT, _TRACE) if (folder / name).exists()]
+    if there:
+        raise InvalidInput(
+            f"The folder {str(folder)!r} has {' and '.join(there)}, which no demonstration wrote; choose another with "
+            "--out."
+        )
 
 
 def _shuffled_questions(seed: int) -> Stream:
@@ -89,5 +131,5 @@ def _save(folder: Path, trace: Trace, watched: Watched) -> None:
 
     frame = trace.to_frame()
     frame.insert(2, "text", watched.texts)
-    frame.to_csv(folder / "trace.csv", index=False)
-    plot_run(trace, folder / "plot.png")
+    frame.to_csv(folder / _TRACE, index=False)
+    plot_run(trace, folder / _PLOT)

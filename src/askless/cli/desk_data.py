@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askless.cli.database import DEFAULT_DATABASE, DatabaseOption
+from askless.cli.tables import DelimiterOption, EncodingOption, SheetOption
 from askless.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from askless.desk.live.exchange import ReadExamples
+    from askless.desk.live.give import Given
     from askless.desk.live.statistics import Prices
 
 DeskArgument = Annotated[str, typer.Argument(metavar="DESK", help="The desk; `askless desk list` names them.")]
@@ -36,6 +39,9 @@ def import_examples(
     skip_blank: Annotated[
         bool, typer.Option("--skip-blank", help="Leave out rows with a blank text or label, which are refused else.")
     ] = False,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
+    sheet: SheetOption = None,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
     """Give a desk examples known before.
@@ -45,30 +51,63 @@ def import_examples(
     """
     from askless.cli.database import opened_desks
     from askless.cli.label_open import user
-    from askless.cli.label_screen import counted
     from askless.cli.progress import bar, working
+    from askless.datasets.delimited import separator_named
     from askless.desk.live.blanks import without_blanks
     from askless.desk.live.exchange import read_examples
     from askless.desk.live.give import give
 
+    separator = separator_named(delimiter)
     with opened_desks(database) as desks:
         desks.row(desk)
         with working(f"reading {file}"):
-            found = read_examples(file, text=text, label=label, id=id, answer=answer)
-        examples = without_blanks(found.examples) if skip_blank else found.examples
+            found = read_examples(
+                file, text=text, label=label, id=id, answer=answer, encoding=encoding, separator=separator, sheet=sheet
+            )
+        examples = without_blanks(found.examples)
+        if not skip_blank and len(examples) < len(found.examples):
+            raise _blank_rows(file, found, len(found.examples) - len(examples))
         with bar("learning", len(examples)) as show:
             given = give(desks, desk, examples, user(), progress=show)
+    for said in _imported(desk, found, len(examples), given):
+        typer.echo(said)
+
+
+def _blank_rows(file: Path, found: ReadExamples, count: int) -> InvalidInput:
+    """The refusal of rows with a blank text or label, which names the first by its line."""
+    from askless.cli.label_screen import counted
+    from askless.desk.live.blanks import without_blanks
+
+    first, line = next(
+        (example, line)
+        for example, line in zip(found.examples, found.lines, strict=True)
+        if not without_blanks([example])
+    )
+    what = "label" if first.text.strip() else "text"
+    return InvalidInput(
+        f"Line {line} of {file} has a blank {what}. Fill it in, or leave such rows out with --skip-blank: "
+        f"{counted(count, 'row')} of this file. Nothing was taken in."
+    )
+
+
+def _imported(desk: str, found: ReadExamples, examples: int, given: Given) -> list[str]:
+    """What came in, and what did not."""
+    from askless.cli.label_screen import counted
+
     before = f"; it had {given.same:,} already" if given.same else ""
-    typer.echo(f"Gave {counted(given.added, 'example')} to the desk {desk}{before}.")
+    said = [*found.remarks, f"Gave {counted(given.added, 'example')} to the desk {desk}{before}."]
+    if again := examples - given.added - given.same:
+        said.append(f"Left out {counted(again, 'row')} that {'repeats' if again == 1 else 'repeat'} another one.")
     if found.left_out:
         rows = counted(found.left_out, "row")
-        typer.echo(f"Left out {rows} without an example: guesses, open questions, what was forgotten or erased.")
-    if blank := len(found.examples) - len(examples):
-        typer.echo(f"Left out {counted(blank, 'row')} with a blank text or label.")
+        said.append(f"Left out {rows} without an example: guesses, open questions, what was forgotten or erased.")
+    if blank := len(found.examples) - examples:
+        said.append(f"Left out {counted(blank, 'row')} with a blank text or label.")
     if given.answers:
-        typer.echo(f"{counted(given.answers, 'label')} got an answer text from the file.")
+        said.append(f"{counted(given.answers, 'label')} got an answer text from the file.")
     if given.answers_kept:
-        typer.echo(f"{counted(given.answers_kept, 'label')} had another answer text at the desk, which stays.")
+        said.append(f"{counted(given.answers_kept, 'label')} had another answer text at the desk, which stays.")
+    return said
 
 
 def export_desk(
@@ -120,7 +159,7 @@ def statistics(
     with opened_desks(database) as desks:
         settings = settings_of(desks, desk)
         figures = figures_of(desks, desk, settings, prices, *span, by)
-    print_statistics(console(), desk, figures)
+    print_statistics(console(), desk, figures, priced=prices is not None)
     if plot is not None:
         save_plot(plot, desk, figures, by)
         typer.echo(f"\nSaved {plot}")
@@ -154,7 +193,8 @@ def erase(
 ) -> None:
     """Erase personal data: the text and the vector of queries, everywhere; the counts stay.
 
-    The desk then decides as if it had never learned from them. Backups that you made keep what they hold.
+    The desk then decides as if it had never learned from them. Backups that you made keep what they hold. What was
+    decided while an erased query was an example can no longer be checked by `askless ledger verify`.
     """
     from askless.cli.database import opened_desks
     from askless.cli.label_open import user
@@ -165,6 +205,9 @@ def erase(
     with opened_desks(database) as desks:
         desks.row(desk)
         if not yes:
+            typer.echo(
+                "`askless ledger verify` can then not make again what was decided while one of them was an example."
+            )
             typer.confirm(f"Erase {counted(len(set(id)), 'query', 'queries')} of the desk {desk} for good?", abort=True)
         with bar("erasing", len(id)) as show:
             done = erase_everywhere(desks, desk, id, user(), progress=show)

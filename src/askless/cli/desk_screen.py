@@ -69,10 +69,10 @@ def print_desk(
         _print_labels(console, labels)
 
 
-def print_statistics(console: Console, desk: str, figures: Statistics) -> None:
-    """What a desk did, what it cost, and how that went over time."""
+def print_statistics(console: Console, desk: str, figures: Statistics, *, priced: bool = False) -> None:
+    """What a desk did, what it cost, in money where that is `priced`, and how that went over time."""
     console.print(Text(visible(desk), style="bold"))
-    _print_facts(console, [*_counts(figures), *_money(figures)])
+    _print_facts(console, [*_counts(figures), *_money(figures, desk, priced=priced)])
     if figures.buckets:
         console.print()
         _print_buckets(console, figures.buckets[-_BUCKETS_SHOWN:])
@@ -89,8 +89,8 @@ def _counts(figures: Statistics) -> list[tuple[str, str]]:
     facts = [
         ("received", f"{figures.received:,}"),
         ("guessed", f"{figures.guesses:,}{share}"),
-        ("answered by experts", f"{figures.calls:,}"),
-        ("waiting", f"{figures.waiting:,}"),
+        ("answered by experts", f"{figures.calls:,}{_again(figures.calls_again)}"),
+        ("waiting", f"{figures.waiting:,}{_again(figures.waiting_again)}"),
         ("known before", f"{figures.given:,}"),
         ("wrong guesses, by audits", _rate(figures.audits, "nothing audited yet; set --audit-rate")),
     ]
@@ -106,14 +106,19 @@ def _counts(figures: Statistics) -> list[tuple[str, str]]:
     return facts
 
 
-def _money(figures: Statistics) -> list[tuple[str, str]]:
-    facts = [("regret, if all were asked", f"{figures.regret_of_asking:,.0f}")]
-    if figures.regret is None:
-        facts.append(("regret", "unknown without audits"))
-    else:
-        facts.append(("regret", _estimate(figures.regret)))
-    if figures.saved is not None:
-        facts.append(("money saved", _estimate(figures.saved)))
+def _again(count: int) -> str:
+    """How many are counted among the others too, so that a reader can add the lines up."""
+    return f", {count:,} of them about questions with a label already" if count else ""
+
+
+def _money(figures: Statistics, desk: str, *, priced: bool) -> list[tuple[str, str]]:
+    facts = [
+        ("regret, if all were asked", f"{figures.regret_of_asking:,.0f}"),
+        ("regret", _estimate(figures.regret)),
+    ]
+    if priced:
+        how = f"; `askless desk set {desk} --audit-rate 0.05` turns them on" if figures.saved is None else ""
+        facts.append(("money saved", f"{_estimate(figures.saved)}{how}"))
     return facts
 
 
@@ -123,7 +128,9 @@ def _rate(rate: ErrorRate | None, otherwise: str) -> str:
     return f"{rate.wrong:,} of {rate.audited:,}: {rate.rate:.1%} (95 %: {rate.low:.1%} to {rate.high:.1%})"
 
 
-def _estimate(figure: Estimate) -> str:
+def _estimate(figure: Estimate | None) -> str:
+    if figure is None:
+        return "unknown without audits"
     if figure.low == figure.high:
         return f"{figure.value:,.0f}"
     return f"{figure.value:,.0f} (95 %: {figure.low:,.0f} to {figure.high:,.0f})"

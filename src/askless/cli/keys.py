@@ -78,12 +78,26 @@ def list_all(database: DatabaseOption = DEFAULT_DATABASE) -> None:
 @app.command(epilog="Example:\n\naskless keys revoke website")
 def revoke(
     name: Annotated[str, typer.Argument(help="The key; `askless keys list` names them.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, though it is the last admin's key.")] = False,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
-    """Revoke a key: within a second it opens nothing any more, and its logins end."""
+    """Revoke a key: within a second it opens nothing any more, and its logins end.
+
+    Asks first where no other admin of all desks would be left.
+    """
     from askless.cli.database import opened_database
-    from askless.service.keys import revoke_key
+    from askless.service.keys import find_key, is_last_admin, revoke_key
 
     with opened_database(database) as opened:
-        row = revoke_key(opened, name)
+        row = find_key(opened, name)
+        if row.revoked_at is not None:
+            typer.echo(f"The key {row.name} was revoked already, on {row.revoked_at:%Y-%m-%d %H:%M} UTC.")
+            return
+        if is_last_admin(opened, row) and not yes:
+            typer.echo(
+                f"{row.name} is the last key of an admin of all desks. The way back is to make another one here, with "
+                "`askless keys create NAME --role admin`."
+            )
+            typer.confirm(f"Revoke the key {row.name} all the same?", abort=True)
+        revoke_key(opened, name)
     typer.echo(f"Revoked the key {row.name}.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from askless.cli.common import DEFAULT_POLICY
+from askless.cli.tables import DelimiterOption, EncodingOption, SheetOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +76,12 @@ def label(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over; the old ledger is kept under another name.")
     ] = False,
-    encoding: Annotated[str | None, typer.Option(help="The encoding of a CSV file.", show_default="UTF-8")] = None,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
+    sheet: SheetOption = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first row of the file is a text, and not the columns' names.")
+    ] = False,
     skip_bad_rows: Annotated[
         bool, typer.Option("--skip-bad-rows", help="Leave out rows with too many or too few fields.")
     ] = False,
@@ -86,20 +92,14 @@ def label(
     beside the file at once, and the same command goes on where it was.
     """
     from askless.cli.label_open import Wishes
-    from askless.cli.label_rows import read_rows
+    from askless.cli.label_rows import Layout, read_rows
+    from askless.datasets.delimited import separator_named
     from askless.errors import InvalidInput
 
     if max_questions is not None and max_questions < 0:
         raise InvalidInput(f"--max-questions is 0 or more; found {max_questions}.")
-    rows = read_rows(
-        file,
-        text=text,
-        label=label_column,
-        ignored=ignore_labels,
-        oracle=oracle,
-        encoding=encoding,
-        skip_bad=skip_bad_rows,
-    )
+    layout = Layout(text, encoding, separator_named(delimiter), sheet, not no_header, skip_bad_rows)
+    rows = read_rows(file, layout, label=label_column, ignored=ignore_labels, oracle=oracle)
     wishes = Wishes(
         policy,
         embedder,
@@ -111,6 +111,7 @@ def label(
         seed_file,
         seed_text,
         seed_label,
+        encoding,
     )
     kept = ledger or (None if oracle is not None else file.with_name(f"{file.name}.askless"))
     _label(file, rows, wishes, label_column, kept, _output(file, out, force, oracle), fresh, oracle)

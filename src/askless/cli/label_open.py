@@ -9,20 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askless.cli.common import DEFAULT_POLICY, named_policy
-from askless.cli.label_rows import Rows, by_query, column, order_of
+from askless.cli.label_rows import Rows, by_query, known_labels, order_of
 from askless.cli.label_screen import counted, patient_bar
 from askless.cli.progress import working
+from askless.datasets.columns import looks_like_a_text
+from askless.datasets.written import left_out
 from askless.desk.book import last_settings
 from askless.desk.cases import Status
 from askless.desk.desk import Desk, Taken
 from askless.desk.settings import Settings
 from askless.desk.warm import warm_up
-from askless.errors import AsklessError, InvalidInput
+from askless.errors import AsklessError, InvalidInput, UnreadableFile
 from askless.ledger.events import EXPORTED
 from askless.ledger.ledger import Ledger
 from askless.types import Costs, Policy
 
 if TYPE_CHECKING:
+    from askless.datasets.tables import Table
     from askless.types import Embedder
 
 DESK = "label"
@@ -43,6 +46,7 @@ class Wishes:
     seed_file: Path | None = None
     seed_text: str | None = None
     seed_label: str | None = None
+    encoding: str | None = None  # of a seed file that is not UTF-8
 
     def settings(self, before: Settings | None, texts: int) -> Settings:
         """The settings of this run."""
@@ -62,7 +66,7 @@ def open_desk(ledger: Ledger, rows: Rows, wishes: Wishes, who: str | None, label
     before = None if row is None else last_settings(ledger, row)
     settings = wishes.settings(before, len(rows.distinct))
     _make_policy(settings)  # what cannot be made is refused before anything is written
-    seeds = _seeds(rows, wishes, label_column)
+    seeds, seed_guesses = _seeds(wishes, label_column)
     texts = [*seeds, *order_of(rows.distinct, wishes.shuffle)]
     embedder = _Embedder(settings.embedder, rows)
     if row is None:
@@ -89,6 +93,8 @@ def open_desk(ledger: Ledger, rows: Rows, wishes: Wishes, who: str | None, label
     taken = [desk.give(before_it, "seed file"), desk.give(known.items(), "file")]
     desk.attend(id for text in rows.distinct if (id := desk.id_of(text)) is not None)
     notes = _notes(rows, desk, resumed, fresh, *taken)
+    if seed_guesses:
+        notes.append(left_out("the seed file", seed_guesses))
     if resumed and wishes.shuffle is not None and not _in_order(desk, texts):
         notes.append("--shuffle orders new texts only: those that the ledger has keep their place.")
     return desk, notes
@@ -122,29 +128,51 @@ class _Embedder:
         return self._made
 
 
-def _seeds(rows: Rows, wishes: Wishes, label_column: str) -> dict[str, str]:
-    """The examples of the seed file: text and label; the last label, where a text has several."""
+def _seeds(wishes: Wishes, label_column: str) -> tuple[dict[str, str], int]:
+    """The examples of the seed file, text and label, and how many guesses of askless's own are not among them.
+
+    Where a text has several labels, it is the last.
+    """
     if wishes.seed_file is None:
         if wishes.seed_text is not None or wishes.seed_label is not None:
             raise InvalidInput("--seed-text and --seed-label are columns of a seed file; name it with --seed-file.")
-        return {}
-    from askless.datasets.tables import read_table
+        return {}, 0
     from askless.desk.texts import normal
 
     label = wishes.seed_label or label_column
-    table = read_table(wishes.seed_file, text=wishes.seed_text, label=label)
-    labels = column(table, label, "--seed-label")
+    table = _seed_table(wishes.seed_file, wishes.seed_text, label, wishes.encoding)
+    labels, guesses = known_labels(table, label, "--seed-label")
     found = {normal(text): label for text, label in zip(table.texts, labels, strict=True) if label and normal(text)}
     if not found:
-        raise InvalidInput(f"{wishes.seed_file} has no row with a text and a label; expected examples known before.")
-    return found
+        beside = f" beside {counted(guesses, 'guess', 'guesses')} of askless" if guesses else ""
+        raise InvalidInput(
+            f"{wishes.seed_file} has no row with a text and a label{beside}; expected examples known before."
+        )
+    return found, guesses
+
+
+def _seed_table(path: Path, text: str | None, label: str, encoding: str | None) -> Table:
+    """The seed file in UTF-8, or else in the encoding of the file to label."""
+    from askless.datasets.tables import read_table
+
+    try:
+        return read_table(path, text=text, label=label)
+    except UnreadableFile:
+        if encoding is None:
+            raise
+        return read_table(path, text=text, label=label, encoding=encoding)
 
 
 def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: Taken, known: Taken) -> list[str]:
     table = rows.table
     distinct = len(rows.distinct)
     size = f"{counted(len(rows.texts), 'row')}, {counted(distinct, 'distinct text')}"
-    notes = [f"{table.path.name}: {size} in the column {table.text_column!r}."]
+    notes = [f"{table.path.name}: {size} in the column {table.text_column!r}.", *table.remarks]
+    if rows.assumed and looks_like_a_text(table.text_column):
+        notes.append(
+            "The first row is taken for the columns' names, though it looks like a text. If it is one, stop with :q, "
+            "and add --no-header."
+        )
     blank = rows.texts.count("")
     if blank:
         notes.append(f"Left alone: {counted(blank, 'row')} without a text.")
@@ -161,10 +189,7 @@ def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: Taken, know
         if taken.changed:
             notes.append(f"Another label than before in {where}, which is taken: {counted(taken.changed, 'text')}.")
     if rows.doubted:
-        notes.append(
-            f"askless wrote this file: of its labels those with the source expert or given are taken as known, and "
-            f"{counted(rows.doubted, 'guess', 'guesses')} not."
-        )
+        notes.append(left_out("this file", rows.doubted))
     if resumed:
         guessed = sum(case.status is Status.GUESSED for case in desk.cases())
         notes.append(f"Going on: {counted(desk.questions, 'question')} and {guessed:,} guessed so far.")

@@ -13,6 +13,7 @@ from askless.errors import InvalidInput
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer
+    from prompt_toolkit.key_binding import KeyBindings
 
     from askless.desk.questions import Question
 
@@ -49,7 +50,8 @@ class Person:
         return PromptSession(
             completer=completer(lambda: self._labels),
             complete_while_typing=True,
-            complete_in_thread=True,
+            complete_in_thread=False,
+            key_bindings=tab_completes(),
             enable_history_search=False,
             bottom_toolbar=_HINT,
             reserve_space_for_menu=6,
@@ -150,6 +152,31 @@ def completer(labels: Callable[[], Sequence[str]]) -> Completer:
     from prompt_toolkit.completion import FuzzyCompleter, WordCompleter
 
     return FuzzyCompleter(WordCompleter(lambda: list(labels()), sentence=True), pattern=r"^.+")
+
+
+def tab_completes() -> KeyBindings:
+    """Tab takes the first completion at once, and then the next; the only one it keeps.
+
+    prompt_toolkit's own looks for completions in the background, one search at a time: a Tab that comes while the
+    search of the last letter goes on is lost, and Enter takes the letters typed for a label.
+    """
+    from prompt_toolkit.buffer import CompletionState
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    bindings = KeyBindings()
+
+    @bindings.add("tab")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if not buffer.complete_state:
+            asked = CompleteEvent(completion_requested=True)
+            found = list(buffer.completer.get_completions(buffer.document, asked))
+            buffer.complete_state = CompletionState(buffer.document, found) if found else None
+        if buffer.complete_state:
+            buffer.complete_next(disable_wrap_around=len(buffer.complete_state.completions) == 1)
+
+    return bindings
 
 
 def at_terminal() -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from askless.datasets import written
 from askless.desk.cases import Case, Status
 from askless.desk.texts import normal
 from askless.errors import InvalidInput
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
     from askless.desk.desk import Desk
 
 _SOURCES = {
-    Status.ANSWERED: "expert",
-    Status.GUESSED: "guess",
-    Status.FORCED: "guess-forced",
-    Status.GIVEN: "given",
-    Status.SKIPPED: "skipped",
+    Status.ANSWERED: written.EXPERT,
+    Status.GUESSED: written.GUESS,
+    Status.FORCED: written.FORCED,
+    Status.GIVEN: written.GIVEN,
+    Status.SKIPPED: written.SKIPPED,
 }
-NO_TEXT = "blank"
-_KNOWN_SOURCES = ("expert", "given")
 _SUPPORTS = 5  # examples named beside a guess
 
 
@@ -37,7 +36,8 @@ class Rows:
     """A table, and of each row its text (blank where there is none) and the label it came with (None where none).
 
     `fills` is the column of the file that takes the labels, or None where one is added. `doubted` counts the labels
-    that were not taken as known, since askless guessed them when it wrote this file.
+    that were not taken as known, since askless guessed them when it wrote this file. `assumed` says that the first row
+    was taken for the columns' names, and the texts' column found among them.
     """
 
     table: Table
@@ -46,6 +46,7 @@ class Rows:
     truth: list[str | None] = field(default_factory=list)
     fills: str | None = None
     doubted: int = 0
+    assumed: bool = False
 
     @property
     def distinct(self) -> list[str]:
@@ -57,15 +58,37 @@ class Rows:
         return by_query(desk, self.texts, self.given)
 
 
-def read_rows(
-    path: Path, *, text: str | None, label: str, ignored: bool, oracle: str | None, encoding: str | None, skip_bad: bool
-) -> Rows:
-    """The rows of the file. Labels in the column `label` count as known, unless `ignored` or the oracle's own."""
-    from askless.datasets.tables import read_table
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the file is to be read: the column of the texts, and what the file does not say of itself."""
 
+    text: str | None = None
+    encoding: str | None = None
+    separator: str | None = None
+    sheet: str | None = None
+    header: bool = True
+    skip_bad: bool = False
+
+    def read(self, path: Path) -> Table:
+        """The table at this path."""
+        from askless.datasets.tables import read_table
+
+        return read_table(
+            path,
+            text=self.text,
+            encoding=self.encoding,
+            separator=self.separator,
+            sheet=self.sheet,
+            header=self.header,
+            on_bad_rows="skip" if self.skip_bad else "error",
+        )
+
+
+def read_rows(path: Path, layout: Layout, *, label: str, ignored: bool, oracle: str | None) -> Rows:
+    """The rows of the file. Labels in the column `label` count as known, unless `ignored` or the oracle's own."""
     if str(path) == "-":
         raise InvalidInput("askless label reads its answers from the standard input; name the file with the texts.")
-    table = read_table(path, text=text, encoding=encoding, on_bad_rows="skip" if skip_bad else "error")
+    table = layout.read(path)
     texts = [normal(text) for text in table.texts]
     if not any(texts):
         raise InvalidInput(f"Every text in the column {table.text_column!r} of {path.name} is blank.")
@@ -75,14 +98,12 @@ def read_rows(
     given: list[str | None] = [None] * len(texts)
     doubted = 0
     if fills is not None:
-        found = column(table, fills, "--label-column")
-        guessed = _guessed_before(table, fills)
-        given = [None if k in guessed else value for k, value in enumerate(found)]
-        doubted = sum(value is not None for value in found) - sum(value is not None for value in given)
+        given, doubted = known_labels(table, fills, "--label-column")
     truth = column(table, oracle, "--oracle") if oracle is not None else []
     if oracle is not None and not any(truth):
         raise InvalidInput(f"The column {oracle!r} of {path.name} is blank, so no expert can be played from it.")
-    return Rows(table, texts, given, truth, fills, doubted)
+    assumed = layout.header and layout.text is None and table.format in ("csv", "tsv", "excel")
+    return Rows(table, texts, given, truth, fills, doubted, assumed)
 
 
 def _own_column(table: Table, label: str, oracle: str | None) -> str | None:
@@ -97,29 +118,11 @@ def _own_column(table: Table, label: str, oracle: str | None) -> str | None:
     return None if label == oracle else label
 
 
-def _guessed_before(table: Table, label: str) -> set[int]:
-    """In a file that askless wrote itself, the rows whose label is no expert's word; else none.
-
-    Such a file has columns source, confidence and support, those of the last run with the most askless_ before them.
-    """
-    from askless.datasets.values import as_text
-
-    names = {str(name): name for name in table.frame.columns}
-    if f"askless_{label}" in names:  # the sources speak of that one
-        return set()
-    ours = [_newest(name, names) for name in ("source", "confidence", "support")]
-    if any(name not in names for name in ours):
-        return set()
-    values = [as_text(value).strip() for value in table.frame[names[ours[0]]]]
-    if not set(values) <= {*_SOURCES.values(), NO_TEXT, ""}:
-        return set()
-    return {k for k, value in enumerate(values) if value not in _KNOWN_SOURCES}
-
-
-def _newest(name: str, names: Container[str]) -> str:
-    while f"askless_{name}" in names:
-        name = f"askless_{name}"
-    return name
+def known_labels(table: Table, name: str, option: str) -> tuple[list[str | None], int]:
+    """The labels of a column that are somebody's word, and how many are not, since askless guessed them."""
+    found, guessed = column(table, name, option), written.unsupported_rows(table, name)
+    known = [None if k in guessed else label for k, label in enumerate(found)]
+    return known, known.count(None) - found.count(None)
 
 
 def column(table: Table, name: str, option: str) -> list[str | None]:
@@ -195,7 +198,7 @@ def _cells(rows: Rows, desk: Desk, k: int) -> tuple[str | None, str | None, floa
     if given is not None:
         return given, _SOURCES[Status.GIVEN], None, None
     if not text:
-        return None, NO_TEXT, None, None
+        return None, written.NO_TEXT, None, None
     id = desk.id_of(text)
     if id is None:
         return None, None, None, None

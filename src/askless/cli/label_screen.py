@@ -77,8 +77,9 @@ def _choices(question: Question) -> Table:
 def progress_line(desk: Desk) -> str:
     """Questions and guesses so far, texts to go, and about how many questions are to come."""
     statuses = [case.status for case in desk.cases()]
-    guessed = sum(status in (Status.GUESSED, Status.FORCED) for status in statuses)
-    left = sum(status in (Status.WAITING, Status.ASKED) for status in statuses)
+    guessed = statuses.count(Status.GUESSED)
+    # A question is put only while more may be asked, and then forced guesses of a run before are taken up again.
+    left = sum(status in (Status.WAITING, Status.ASKED, Status.FORCED) for status in statuses)
     parts = [f"{desk.questions:,} asked", f"{guessed:,} guessed", f"{left:,} to go"]
     to_come = questions_to_come(desk.book.state.history, left)
     if to_come is not None and left:

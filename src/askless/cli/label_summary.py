@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from askless.cli.label_rows import NO_TEXT, Rows, played, sources
+from askless.cli.label_rows import Rows, played, sources
 from askless.cli.label_screen import counted
 from askless.cli.label_text import visible
+from askless.datasets.written import NO_TEXT
 from askless.desk.cases import Case, Status, Why
 
 if TYPE_CHECKING:

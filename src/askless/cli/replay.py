@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askless.cli.tables import DelimiterOption, EncodingOption, SheetOption
+
 if TYPE_CHECKING:
     from askless.datasets.catalogue import LabelledTexts
     from askless.replay.data import Vectored
@@ -57,9 +59,9 @@ def replay(
     data_dir: Annotated[
         Path | None, typer.Option(help="The folder of the data sets.", show_default="ASKLESS_DATA, or the user's own")
     ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="The file's encoding, such as cp1252.", show_default="UTF-8")
-    ] = None,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
+    sheet: SheetOption = None,
 ) -> None:
     """Replay labelled texts with a simulated expert, and compare calls, mistakes and regret.
 
@@ -68,6 +70,7 @@ def replay(
     """
     from askless.cli.common import DEFAULT_POLICY, console, output_folder
     from askless.cli.replay_screen import shown_progress, table
+    from askless.datasets.delimited import separator_named
     from askless.datasets.source import read_source
     from askless.errors import InvalidInput
     from askless.replay.folder import refuse_foreign_files
@@ -82,7 +85,15 @@ def replay(
     orders = range(as_whole(seed, 0, "--seed"), seed + as_whole(seeds, 1, "--seeds"))
     if jobs == 0:
         raise InvalidInput("--jobs is the number of runs at a time, or -1 for every core; found 0.")
-    found = read_source(source, text=text, label=label, data_dir=data_dir, encoding=encoding)
+    found = read_source(
+        source,
+        text=text,
+        label=label,
+        data_dir=data_dir,
+        encoding=encoding,
+        separator=separator_named(delimiter),
+        sheet=sheet,
+    )
     names = policy or [DEFAULT_POLICY, "always-ask"]
     _check_policies(names, setting, found.labels)
     if not force:
@@ -123,10 +134,10 @@ def _embedded(found: LabelledTexts, embedder: str) -> Vectored:
 
 
 def _left_out(found: LabelledTexts, data: Vectored) -> list[str]:
-    """What to say about rows that are left out or always asked."""
-    said = []
+    """What to say about how the file was read, and about rows that are left out or always asked."""
+    said = list(found.remarks)
     if found.unlabelled:
-        said.append(f"Rows left out because they have no label: {found.unlabelled:,}.")
+        said.append(f"Rows left out because they have no known label: {found.unlabelled:,}.")
     unknown = int((~data.known).sum())
     if unknown:
         said.append(f"Texts of which {data.embedder} knows no token, so that every policy asks them: {unknown:,}.")

@@ -10,7 +10,7 @@ import httpx
 
 from askless.client import administration, answering, asking, knowledge
 from askless.client.call import Call
-from askless.client.connect import DEFAULT_URL, TIMEOUT, Watching, address, gone, headers
+from askless.client.connect import DEFAULT_URL, TIMEOUT, Watching, address, gone, headers, only
 from askless.client.results import Outcome
 from askless.client.retries import Retries
 from askless.client.send import sends_later, steps_later
@@ -31,7 +31,7 @@ class AsyncClient:
         self,
         url: str = DEFAULT_URL,
         key: str | None = None,
-        desk: str = "support",
+        desk: str | None = None,
         *,
         timeout: float = TIMEOUT,
         retries: Retries | None = None,
@@ -51,6 +51,12 @@ class AsyncClient:
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    async def _named(self) -> str:
+        """The desk that was named, or else the only one that there is, asked for once."""
+        if self.desk is None:
+            self.desk = only(await self.desks())
+        return self.desk
 
     def at(self, desk: str) -> AsyncClient:
         """The same client for another desk; the two share their connections, and closing one closes both."""
@@ -81,7 +87,7 @@ class AsyncClient:
 
         A stream that breaks is taken up again where it was.
         """
-        watching = Watching(self.desk, id, self._retries)
+        watching = Watching(await self._named(), id, self._retries)
         while True:
             broken: httpx.Response | httpx.TransportError
             try:
@@ -130,9 +136,9 @@ class AsyncClient:
     conflicts = sends_later(knowledge.conflicts)
     statistics = sends_later(knowledge.statistics)
 
-    desks = sends_later(administration.desks)
+    desks = sends_later(administration.desks, of_service=True)
     show = sends_later(administration.show)
-    create_desk = sends_later(administration.create_desk)
+    create_desk = sends_later(administration.create_desk, of_service=True)
     configure = sends_later(administration.configure)
     pause = sends_later(administration.pause)
     resume = sends_later(administration.resume)
@@ -147,6 +153,6 @@ class AsyncClient:
     delete_webhook = sends_later(administration.delete_webhook)
     deliveries = sends_later(administration.deliveries)
     resend = sends_later(administration.resend)
-    keys = sends_later(administration.keys)
-    create_key = sends_later(administration.create_key)
-    revoke_key = sends_later(administration.revoke_key)
+    keys = sends_later(administration.keys, of_service=True)
+    create_key = sends_later(administration.create_key, of_service=True)
+    revoke_key = sends_later(administration.revoke_key, of_service=True)

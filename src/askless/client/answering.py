@@ -39,7 +39,8 @@ def claim(desk: str, number: int) -> Call[Ticket]:
 def answer(desk: str, number: int, label: str, answer: str | None = None) -> Call[Answered]:
     """Answer a ticket with a label, known or new; `answer` is the answer text that a new label sends back.
 
-    The same answer again by the same expert is the same answer, so it may be tried again.
+    The same answer again by the same expert is the same answer, so it may be tried again. One to a ticket that was
+    withdrawn, since the desk has guessed its query meanwhile, counts as well, in place of the guess.
     """
     body = {"label": label} if answer is None else {"label": label, "answer": answer}
     return Call("POST", path("desks", desk, "tickets", number, "answer"), one(Answered), body=body, harmless=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -11,13 +11,14 @@ import httpx
 from askless.client.asking import watched
 from askless.client.call import failure
 from askless.client.errors import Unreachable
-from askless.client.results import Outcome, read
+from askless.client.results import Desk, Outcome, read
 from askless.client.retries import Retries
 from askless.client.sse import EventReader
 from askless.errors import InvalidInput
 
 DEFAULT_URL = "http://127.0.0.1:8400"
 TIMEOUT = 10.0  # seconds
+_MOST_NAMED = 10  # desks in a sentence
 SILENCE = 60.0  # seconds without even a heartbeat after which a stream counts as broken
 
 
@@ -39,6 +40,20 @@ def headers(key: str | None) -> dict[str, str]:
             "A key has plain characters alone, without spaces or line breaks at its ends; this one has not."
         )
     return {"Accept": "application/json"} | ({} if key is None else {"Authorization": f"Bearer {key}"})
+
+
+def only(desks: Sequence[Desk]) -> str:
+    """The desk of a client that was given none: the only one there is."""
+    names = [desk.name for desk in desks]
+    if len(names) == 1:
+        return names[0]
+    if not names:
+        raise InvalidInput("There is no desk yet, or none for this key; `create_desk` makes one.")
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    raise InvalidInput(
+        f"There are {len(names)} desks here: {', '.join(names[:_MOST_NAMED])}{more}. Say which one is meant: "
+        f"Client(url, key, desk={names[0]!r})."
+    )
 
 
 def gone(error: httpx.TransportError, url: httpx.URL, tried: int) -> Unreachable:

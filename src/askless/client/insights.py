@@ -62,7 +62,8 @@ class Statistics:
     """What a desk did with the queries of a window.
 
     `audits` and `shadow` are None until something was measured; `regret` and `saved` rest on the audits where there
-    are guesses, and `saved` needs both prices.
+    are guesses, and `saved` needs both prices. Of the calls and the waiting tickets, `calls_again` and
+    `waiting_again` are about queries that had a label already.
     """
 
     received: int
@@ -77,6 +78,8 @@ class Statistics:
     regret_of_asking: float
     since: datetime | None = field(default=None, metadata=WHEN)
     until: datetime | None = field(default=None, metadata=WHEN)
+    calls_again: int = 0
+    waiting_again: int = 0
     automated: float | None = None
     audits: ErrorRate | None = field(default=None, metadata=_of(ErrorRate))
     mean_probability: float | None = None

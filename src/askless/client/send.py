@@ -21,7 +21,9 @@ M = TypeVar("M", bound=Callable[..., Any])
 class Sending(Protocol):
     """A client that waits for its answers."""
 
-    desk: str
+    def _named(self) -> str:
+        """The desk that the calls are about."""
+        ...
 
     def send(self, call: Call[T]) -> T:
         """Send a call, and again where that is safe."""
@@ -31,29 +33,33 @@ class Sending(Protocol):
 class SendingLater(Protocol):
     """A client whose answers are awaited."""
 
-    desk: str
+    async def _named(self) -> str:
+        """The desk that the calls are about."""
+        ...
 
     async def send(self, call: Call[T]) -> T:
         """Send a call, and again where that is safe."""
         ...
 
 
-def sends(build: Callable[Concatenate[str, P], Call[T]]) -> Callable[Concatenate[Sending, P], T]:
-    """A method that sends the one call."""
+def sends(
+    build: Callable[Concatenate[str, P], Call[T]], *, of_service: bool = False
+) -> Callable[Concatenate[Sending, P], T]:
+    """A method that sends the one call; one that is `of_service` is about no desk, so none need be known."""
 
     def method(self: Sending, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.send(build(self.desk, *args, **kwargs))
+        return self.send(build("" if of_service else self._named(), *args, **kwargs))
 
     return _like(build, method)
 
 
 def sends_later(
-    build: Callable[Concatenate[str, P], Call[T]],
+    build: Callable[Concatenate[str, P], Call[T]], *, of_service: bool = False
 ) -> Callable[Concatenate[SendingLater, P], Coroutine[Any, Any, T]]:
-    """A method that sends the one call and is awaited."""
+    """As `sends`, and it is awaited."""
 
     async def method(self: SendingLater, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.send(build(self.desk, *args, **kwargs))
+        return await self.send(build("" if of_service else await self._named(), *args, **kwargs))
 
     return _like(build, method)
 
@@ -64,7 +70,7 @@ def steps(
     """A method that sends one call after the other."""
 
     def method(self: Sending, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        calls = build(self.desk, *args, **kwargs)
+        calls = build(self._named(), *args, **kwargs)
         try:
             call = next(calls)
             while True:
@@ -82,7 +88,7 @@ def steps_later(
     """A method that sends one call after the other and is awaited."""
 
     async def method(self: SendingLater, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        calls = build(self.desk, *args, **kwargs)
+        calls = build(await self._named(), *args, **kwargs)
         try:
             call = next(calls)
             while True:

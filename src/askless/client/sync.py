@@ -10,7 +10,7 @@ import httpx
 
 from askless.client import administration, answering, asking, knowledge
 from askless.client.call import Call
-from askless.client.connect import DEFAULT_URL, TIMEOUT, Watching, address, gone, headers
+from askless.client.connect import DEFAULT_URL, TIMEOUT, Watching, address, gone, headers, only
 from askless.client.results import Outcome
 from askless.client.retries import Retries
 from askless.client.send import sends, steps
@@ -27,15 +27,17 @@ class Client:
                 outcome = client.wait(outcome.id, timeout=60)
             print(outcome.label, outcome.answer)
 
-    Every method raises an error of `askless.client`: NotFound, NotAllowed, BadRequest, Conflict, TooMany, Unreachable,
-    all ServiceError, all AsklessError. `timeout` is in seconds for one try; `retries` says when there is another.
+    Where `desk` is left out it is the only one that the key opens; where there are several, the first call lists them
+    in an error. Every method raises an error of `askless.client`: NotFound, NotAllowed, BadRequest, Conflict, TooMany,
+    Unreachable, all ServiceError, all AsklessError. `timeout` is in seconds for one try; `retries` says when there is
+    another.
     """
 
     def __init__(
         self,
         url: str = DEFAULT_URL,
         key: str | None = None,
-        desk: str = "support",
+        desk: str | None = None,
         *,
         timeout: float = TIMEOUT,
         retries: Retries | None = None,
@@ -55,6 +57,12 @@ class Client:
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def _named(self) -> str:
+        """The desk that was named, or else the only one that there is, asked for once."""
+        if self.desk is None:
+            self.desk = only(self.desks())
+        return self.desk
 
     def at(self, desk: str) -> Client:
         """The same client for another desk; the two share their connections, and closing one closes both."""
@@ -85,7 +93,7 @@ class Client:
 
         A stream that breaks is taken up again where it was.
         """
-        watching = Watching(self.desk, id, self._retries)
+        watching = Watching(self._named(), id, self._retries)
         while True:
             broken: httpx.Response | httpx.TransportError
             try:
@@ -133,9 +141,9 @@ class Client:
     conflicts = sends(knowledge.conflicts)
     statistics = sends(knowledge.statistics)
 
-    desks = sends(administration.desks)
+    desks = sends(administration.desks, of_service=True)
     show = sends(administration.show)
-    create_desk = sends(administration.create_desk)
+    create_desk = sends(administration.create_desk, of_service=True)
     configure = sends(administration.configure)
     pause = sends(administration.pause)
     resume = sends(administration.resume)
@@ -150,6 +158,6 @@ class Client:
     delete_webhook = sends(administration.delete_webhook)
     deliveries = sends(administration.deliveries)
     resend = sends(administration.resend)
-    keys = sends(administration.keys)
-    create_key = sends(administration.create_key)
-    revoke_key = sends(administration.revoke_key)
+    keys = sends(administration.keys, of_service=True)
+    create_key = sends(administration.create_key, of_service=True)
+    revoke_key = sends(administration.revoke_key, of_service=True)

@@ -32,8 +32,8 @@ _FORUM_ROWS = {"mathematica": 17_509, "physics": 39_355, "stats": 42_921}
 class LabelledTexts:
     """Texts with a label each, and the split each belongs to ("all" where there are none).
 
-    `unlabelled` counts the rows of a user's file that were left out because they have no label. A text of such a file
-    may be blank.
+    `unlabelled` counts the rows of a user's file that were left out because they have no label that anybody stands for,
+    and `remarks` say what else a person should know of how the file was read. A text of such a file may be blank.
     """
 
     texts: list[str]
@@ -41,6 +41,7 @@ class LabelledTexts:
     split: list[str]
     name: str
     unlabelled: int = 0
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -8,12 +8,14 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple, TextIO
 
-from askless.errors import UnreadableFile
+from askless.errors import InvalidInput, UnreadableFile
 
-SEPARATORS = (",", ";", "\t", "|")  # where two are as frequent in the header, the first
+SEPARATORS = (",", ";", "\t", "|")  # where two fit the rows alike and are as frequent in the header, the first
 LEFT_OUT = "leave the row out, as askless label does with --skip-bad-rows"
+_SAMPLE = 50  # lines by which the separator is judged
 _NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 
 
@@ -25,10 +27,11 @@ class Broken(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The columns' names, the rows under them, what was set aside, and what separates the fields."""
+    """The columns' names, the rows under them, the line each begins on, what was set aside, and the separator."""
 
     columns: list[str]
     rows: list[list[str]]
+    lines: list[int]
     broken: list[Broken]
     separator: str
 
@@ -64,35 +67,60 @@ class _Lines:
         del self.row[after:]
 
 
-def read_rows(text: TextIO, name: str, separator: str | None, skip_broken: bool) -> Rows:
+def read_rows(text: TextIO, name: str, separator: str | None, skip_broken: bool, header: bool = True) -> Rows:
     """All rows of a text whose first row has the columns' names; blank lines are left out.
 
-    A row has as many fields as the header; more are fine where the surplus is empty. With `skip_broken` a row that
-    does not fit is set aside, else the first one is an error. A quote that is never closed breaks the line it is on.
+    Without a `header` the first row is one like the others, and the columns are named by `numbered`. A row has as many
+    fields as the first; more are fine where the surplus is empty. With `skip_broken` a row that does not fit is set
+    aside, else the first one is an error. A quote that is never closed breaks the line it is on.
     """
     lines = _Lines(text, name)
-    header = _first_line(lines)
-    if header is None:
+    first = _first_line(lines)
+    if first is None:
         raise UnreadableFile(f"{name} is empty: expected a first line with the columns' names and a text a row below.")
-    separator, said_so = _separator(header, separator)
-    lines.row = [] if said_so else [header]
+    said = re.fullmatch(r"sep=(.)\s*", first)  # which Excel writes
+    lines.row = [] if said else [first]
+    if separator is None:
+        separator = said[1] if said else _separator([first, *islice(lines, _SAMPLE)])
     lines.give_back()
     with _long_fields():
-        columns, rows, broken = _read(lines, name, separator, skip_broken)
-    return Rows(columns, rows, broken, separator)
+        return _read(lines, name, separator, skip_broken, header)
+
+
+def numbered(count: int) -> list[str]:
+    """The names of columns that have none: `text` for the only one, else `column 1` and so on."""
+    return ["text"] if count == 1 else [f"column {k}" for k in range(1, count + 1)]
+
+
+def separator_named(given: str | None) -> str | None:
+    """The separator that a person means: one character, or `tab`; None where nothing is said."""
+    if given is None:
+        return None
+    found = "\t" if given.lower() in ("tab", "\\t") else given
+    if len(found) != 1 or found in '"\r\n':
+        raise InvalidInput(f"--delimiter is one character, such as ; or |, or the word tab; found {given!r}.")
+    return found
 
 
 def _first_line(lines: _Lines) -> str | None:
     return next((line for line in lines if line.strip()), None)
 
 
-def _separator(header: str, wanted: str | None) -> tuple[str, bool]:
-    """What separates the fields, and whether the line only says so, as Excel's `sep=;` does."""
-    said = re.fullmatch(r"sep=(.)\s*", header)
-    if said:
-        return wanted or said[1], True
-    outside = re.sub(r'"[^"]*"', "", header)
-    return wanted or max(SEPARATORS, key=outside.count), False
+def _separator(sample: list[str]) -> str:
+    """What separates the fields: what splits most rows into as many as the header, two at least."""
+    outside = re.sub(r'"[^"]*"', "", sample[0])
+    with _long_fields():
+        return max(SEPARATORS, key=lambda separator: (_fitting(sample, separator), outside.count(separator)))
+
+
+def _fitting(sample: list[str], separator: str) -> int:
+    """How many rows have as many fields as the first, where those are two at least."""
+    header, *rows = csv.reader(sample, delimiter=separator)
+    return sum(_fits(row, len(header)) for row in rows) if len(header) > 1 else 0
+
+
+def _fits(fields: list[str], expected: int) -> bool:
+    return len(fields) == expected or (len(fields) > expected and not any(fields[expected:]))
 
 
 @contextmanager
@@ -105,23 +133,22 @@ def _long_fields() -> Iterator[None]:
         csv.field_size_limit(before)
 
 
-def _read(
-    lines: _Lines, name: str, separator: str, skip_broken: bool
-) -> tuple[list[str], list[list[str]], list[Broken]]:
-    columns: list[str] = []
-    rows: list[list[str]] = []
-    broken: list[Broken] = []
+def _read(lines: _Lines, name: str, separator: str, skip_broken: bool, header: bool) -> Rows:
+    found = Rows([], [], [], [], separator)
     for line, fields, raw, problem in _records(lines, separator):
-        problem = problem or (_misfit(fields, columns, separator) if columns else None)
+        begun = bool(found.columns)
+        problem = problem or (_misfit(fields, len(found.columns), separator, header) if begun else None)
         if problem is not None:
-            if not columns or not skip_broken:
-                raise UnreadableFile(f"Line {line} of {name} {problem}{', or ' + LEFT_OUT if columns else ''}.")
-            broken.append(Broken(line, raw))
-        elif columns:
-            rows.append(fields[: len(columns)])
-        else:
-            columns = fields
-    return columns, rows, broken
+            if not begun or not skip_broken:
+                raise UnreadableFile(f"Line {line} of {name} {problem}{', or ' + LEFT_OUT if begun else ''}.")
+            found.broken.append(Broken(line, raw))
+            continue
+        if not begun:
+            found.columns.extend(fields if header else numbered(len(fields)))
+        if begun or not header:
+            found.rows.append(fields[: len(found.columns)])
+            found.lines.append(line)
+    return found
 
 
 def _records(lines: _Lines, separator: str) -> Iterator[tuple[int, list[str], str, str | None]]:
@@ -144,14 +171,13 @@ def _records(lines: _Lines, separator: str) -> Iterator[tuple[int, list[str], st
             yield line, fields, raw, None
 
 
-def _misfit(fields: list[str], columns: list[str], separator: str) -> str | None:
-    expected, found = len(columns), len(fields)
-    if found == expected or (found > expected and not any(fields[expected:])):
+def _misfit(fields: list[str], expected: int, separator: str, header: bool) -> str | None:
+    if _fits(fields, expected):
         return None
-    between = _NAMES.get(separator, repr(separator))
+    found, between = len(fields), _NAMES.get(separator, repr(separator))
     return (
-        f"has {found} field{'' if found == 1 else 's'} where the header has {expected} ({between} separate them): put "
-        "quotes around a text that holds one"
+        f"has {found} field{'' if found == 1 else 's'} where the {'header' if header else 'first row'} has {expected} "
+        f"({between} separate them): put quotes around a text that holds one, name another separator with --delimiter"
     )
 
 

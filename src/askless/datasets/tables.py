@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
 import os
-from collections import Counter
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from askless.datasets import workbooks
+from askless.datasets.columns import found_label, listed, place_of, text_place
 from askless.datasets.delimited import LEFT_OUT, Broken, read_rows
 from askless.datasets.jsonl import Objects, read_objects
 from askless.datasets.open_text import STDIN, Origin, open_text, origin_of
@@ -35,8 +35,6 @@ FORMATS = {
     ".xlsm": "excel",
 }
 SUFFIXES = "a .csv, .tsv, .jsonl, .parquet or .xlsx file"
-TEXT_NAMES = ("text", "query", "question", "utterance", "sentence", "message")
-LABEL_NAME = "label"
 _ELSEWHERE = {
     ".txt": "give its first line the name of its column, and the file the ending .csv",
     ".xls": "open it in Excel and save it as .xlsx or CSV",
@@ -49,8 +47,10 @@ _ELSEWHERE = {
 class Table:
     """A file's rows: all its columns as found, and the texts and labels among them.
 
-    A text that is missing is "", a label that is missing or blank is None. `broken` has the rows that were set
-    aside, each with its line and its raw text. `encoding` and `separator` are those of a CSV or TSV file.
+    A text that is missing is "", a label that is missing or blank is None. `lines` says which line of the file each
+    row begins on, from 1; for a sheet and for Parquet it is the row. `broken` has the rows that were set aside, each
+    with its line and its raw text. `encoding` and `separator` are those of a CSV or TSV file, `sheet` and
+    `other_sheets` the names in an Excel workbook.
     """
 
     frame: pd.DataFrame
@@ -60,20 +60,33 @@ class Table:
     label_column: str | None
     path: Path
     format: str
+    lines: list[int] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     encoding: str = "utf-8"
     separator: str = ","
+    sheet: str | None = None
+    other_sheets: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def remarks(self) -> list[str]:
+        """What a person should know of how it was read."""
+        if not self.other_sheets:
+            return []
+        others = ", ".join(map(repr, self.other_sheets))
+        return [f"Of {self.path.name} the sheet {self.sheet!r} is read, and not {others}; --sheet names another."]
+
 
 class _Contents(NamedTuple):
     columns: list[tuple[str, list[Any]]]
+    lines: list[int]
     broken: list[Broken]
     encoding: str = "utf-8"
     separator: str = ","
     objects: Objects | None = None  # of a .jsonl file
+    sheets: tuple[str, ...] = ()  # of a workbook, the one that was read first
 
 
 def read_table(
@@ -84,6 +97,8 @@ def read_table(
     find_label: bool = False,
     encoding: str | None = None,
     separator: str | None = None,
+    sheet: str | None = None,
+    header: bool = True,
     on_bad_rows: Literal["error", "skip"] = "error",
 ) -> Table:
     """Read a table; the ending of its name says the format, with .gz after it where it is compressed; `-` is CSV.
@@ -91,40 +106,45 @@ def read_table(
     `text` and `label` name the columns. Without `text` it is the only column (beside the label's), or the one called
     text, query, question, utterance, sentence or message; without `label` there are no labels, or with
     `find_label` those of the one column called label. A CSV file is UTF-8 unless it has a byte order mark or `encoding`
-    says otherwise, and has commas, semicolons, tabs or bars in its header. A row
-    with too many or too few fields is an error, or with `on_bad_rows="skip"` set aside in `broken`.
+    says otherwise, and has commas, semicolons, tabs or bars between its fields, whichever fits the first rows best,
+    unless `separator` names what it has. Of a workbook the first sheet is read, or the one called `sheet`. Without a
+    `header` the first row is a row like the others; the only column is then `text`, several are `column 1` and so on.
+    A row with too many or too few fields is an error, or with `on_bad_rows="skip"` set aside in `broken`.
     """
     if on_bad_rows not in ("error", "skip"):
         raise InvalidInput(f"on_bad_rows is 'error' or 'skip'; found {on_bad_rows!r}.")
     origin = origin_of(Path(path))
     format = format_of(origin.path)
     try:
-        found = _read(origin, format, encoding, separator, on_bad_rows == "skip")
+        found = _read(origin, format, encoding, separator, sheet, header, on_bad_rows == "skip")
     except OSError as error:
         raise UnreadableFile(f"Cannot read {origin.name}: {error.strerror or error}.") from error
     names = [name for name, _ in found.columns]
     if label is None and find_label:
-        label = _found_label(origin.name, names, text)
-    label_place = None if label is None else _place(origin.name, names, label)
-    text_place = _text_place(origin.name, names, text, label_place)
-    if text_place == label_place:
+        label = found_label(origin.name, names, text)
+    label_place = None if label is None else place_of(origin.name, names, label)
+    place = text_place(origin.name, names, text, label_place)
+    if place == label_place:
         raise InvalidInput(f"The column {text!r} cannot hold both the texts and the labels; name two columns.")
     if found.objects is not None:
-        found = _with_text(found, found.objects, names[text_place], origin.name, on_bad_rows == "skip")
-    if not found.columns[text_place][1]:
+        found = _with_text(found, found.objects, names[place], origin.name, on_bad_rows == "skip")
+    if not found.columns[place][1]:
         broken = f" that fit ({len(found.broken)} do not)" if found.broken else " below it"
         raise UnreadableFile(f"{origin.name} has a header but no rows{broken}: expected one text a row.")
     return Table(
         _frame(found.columns),
-        [_clean(as_text(value)) for value in found.columns[text_place][1]],
+        [_clean(as_text(value)) for value in found.columns[place][1]],
         None if label_place is None else [_label(value) for value in found.columns[label_place][1]],
-        names[text_place],
+        names[place],
         label,
         origin.path,
         format,
+        found.lines,
         found.broken,
         found.encoding,
         found.separator,
+        found.sheets[0] if found.sheets else None,
+        found.sheets[1:],
     )
 
 
@@ -144,80 +164,52 @@ def format_of(path: Path) -> str:
     raise InvalidInput(f"Expected {SUFFIXES} (.gz may follow); found {path}: {remedy}.")
 
 
-def _read(origin: Origin, format: str, encoding: str | None, separator: str | None, skip: bool) -> _Contents:
+def _read(
+    origin: Origin,
+    format: str,
+    encoding: str | None,
+    separator: str | None,
+    sheet: str | None,
+    header: bool,
+    skip: bool,
+) -> _Contents:
+    if sheet is not None and format != "excel":
+        raise InvalidInput(f"A sheet is named for an Excel workbook, and {origin.name} is none; leave --sheet out.")
+    if not header and format in ("parquet", "jsonl"):
+        raise InvalidInput(f"{origin.name} names its columns itself, as such files do; leave --no-header out.")
     if format == "parquet":
-        return _Contents(workbooks.read_parquet(origin), [])
+        columns = workbooks.read_parquet(origin)
+        return _Contents(columns, list(range(1, len(columns[0][1]) + 1)) if columns else [], [])
     if format == "excel":
-        return _Contents(workbooks.read_excel(origin), [])
+        found = workbooks.read_excel(origin, sheet, header)
+        return _Contents(found.columns, found.lines, [], sheets=found.sheets)
     with open_text(origin, encoding) as (stream, known):
         if format == "jsonl":
-            found = read_objects(stream, origin.name, skip)
-            keys = dict.fromkeys(key for row in found.objects for key in row)
-            return _Contents([(key, []) for key in keys], found.broken, known, objects=found)
-        rows = read_rows(stream, origin.name, separator or ("\t" if format == "tsv" else None), skip)
-    columns = zip(*rows.rows, strict=True) if rows.rows else ((),) * len(rows.columns)
-    named = [(name, list(values)) for name, values in zip(rows.columns, columns, strict=True)]
-    return _Contents(named, rows.broken, known, rows.separator)
+            objects = read_objects(stream, origin.name, skip)
+            keys = dict.fromkeys(key for row in objects.objects for key in row)
+            return _Contents([(key, []) for key in keys], [], objects.broken, known, objects=objects)
+        rows = read_rows(stream, origin.name, separator or ("\t" if format == "tsv" else None), skip, header)
+    cells = zip(*rows.rows, strict=True) if rows.rows else ((),) * len(rows.columns)
+    named = [(name, list(values)) for name, values in zip(rows.columns, cells, strict=True)]
+    return _Contents(named, rows.lines, rows.broken, known, rows.separator)
 
 
 def _with_text(found: _Contents, objects: Objects, text: str, name: str, skip: bool) -> _Contents:
     """The columns filled from the objects: None where one has not the key. The text's key all must have."""
-    kept, broken = [], list(found.broken)
+    kept, lines, broken = [], [], list(found.broken)
     for row, line in zip(objects.objects, objects.lines, strict=True):
         if text in row:
             kept.append(row)
+            lines.append(line)
         elif skip:
             broken.append(Broken(line, json.dumps(row, ensure_ascii=False)))
         else:
             raise UnreadableFile(
-                f"Line {line} of {name} has no {text!r}, which other lines have; its keys are {_listed(row)}. Mend it, "
+                f"Line {line} of {name} has no {text!r}, which other lines have; its keys are {listed(row)}. Mend it, "
                 f"or {LEFT_OUT}."
             )
     columns = [(key, [row.get(key) for row in kept]) for key, _ in found.columns]
-    return found._replace(columns=columns, broken=sorted(broken))
-
-
-def _place(name: str, names: list[str], wanted: str) -> int:
-    """Where the column stands; one that is not there, or there twice, is refused."""
-    count = Counter(names)[wanted]
-    if count == 1:
-        return names.index(wanted)
-    if count:
-        raise InvalidInput(f"{name} has {count} columns {wanted!r}; rename all but one of them.")
-    by_small = {other.strip().lower(): other for other in names}
-    close = get_close_matches(wanted.strip().lower(), by_small, n=1)
-    hint = f"did you mean {by_small[close[0]]!r}? Its columns are" if close else "its columns are"
-    raise InvalidInput(f"{name} has no column {wanted!r}; {hint} {_listed(names)}.")
-
-
-def _found_label(name: str, names: list[str], text: str | None) -> str:
-    found = [other for other in names if other.strip().casefold() == LABEL_NAME and other != text]
-    if len(found) == 1:
-        return found[0]
-    raise InvalidInput(
-        f"Which column of {name} holds the labels? Name it with --label; its columns are {_listed(names)}."
-    )
-
-
-def _text_place(name: str, names: list[str], text: str | None, label: int | None) -> int:
-    if text is not None:
-        return _place(name, names, text)
-    others = [place for place in range(len(names)) if place != label]
-    usual = [place for place in others if names[place].strip().lower() in TEXT_NAMES]
-    for places in (others, usual):
-        if len(places) == 1:
-            return places[0]
-    likely = {names[place] for place in usual or others}
-    if len(likely) == 1:  # one name, twice: no --text could choose
-        return _place(name, names, likely.pop())
-    raise InvalidInput(
-        f"Which column of {name} holds the texts? Name it with --text; its columns are {_listed(names)}."
-    )
-
-
-def _listed(names: Any) -> str:
-    shown = [name if name and name == name.strip() else repr(name) for name in map(str, names)]
-    return ", ".join(shown[:30]) + (f" and {len(shown) - 30} more" if len(shown) > 30 else "")
+    return found._replace(columns=columns, lines=lines, broken=sorted(broken))
 
 
 def _clean(text: str) -> str:
@@ -242,8 +234,9 @@ def _frame(columns: list[tuple[str, list[Any]]]) -> pd.DataFrame:
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str], *, like: Table | None = None) -> None:
     """Write a table, whole or not at all, in the format that the ending says; a file that is there is replaced.
 
-    With `like` a CSV file has the separator of that table and, where its text has a byte order mark, that encoding:
-    what the program that wrote one can read, it can read of the other. Else it has commas and is UTF-8.
+    With `like` a CSV file has the separator and the encoding of that table, and a workbook the name of its sheet: what
+    the program that wrote one can read, it can read of the other. Where the encoding has not all the characters, the
+    file is UTF-8 with a byte order mark, by which programs know it. Without `like` it has commas and is UTF-8.
     """
     target = Path(path)
     format = format_of(target)
@@ -257,21 +250,31 @@ def _write(frame: pd.DataFrame, path: Path, format: str, packed: bool, like: Tab
     if format == "parquet":
         return workbooks.write_parquet(frame, path)
     if format == "excel":
-        return workbooks.write_excel(frame, path)
-    marked = like is not None and like.encoding in ("utf-8-sig", "utf-16")
-    encoding = like.encoding if like is not None and marked and format != "jsonl" else "utf-8"
+        return workbooks.write_excel(frame, path, None if like is None else like.sheet)
+    encoding = "utf-8" if like is None or format == "jsonl" else like.encoding
+    if not codecs.lookup(encoding).name.startswith("utf"):
+        try:
+            return _write_text(frame, path, format, packed, like, encoding, "strict")
+        except UnicodeEncodeError:
+            encoding = "utf-8-sig"
+    return _write_text(frame, path, format, packed, like, encoding, "replace")
+
+
+def _write_text(
+    frame: pd.DataFrame, path: Path, format: str, packed: bool, like: Table | None, encoding: str, errors: str
+) -> None:
     opened = gzip.open if packed else open
-    with opened(path, "wt", encoding=encoding, errors="replace", newline="") as file:
+    with opened(path, "wt", encoding=encoding, errors=errors, newline="") as file:
         rows = frame.itertuples(index=False, name=None)
         if format == "jsonl":
             names = [str(name) for name in frame.columns]
             file.writelines(_json_line(dict(zip(names, row, strict=True))) for row in rows)
-        else:
-            separator = "\t" if format == "tsv" else like.separator if like is not None else ","
-            writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-            writer.writerow([str(name) for name in frame.columns])
-            writer.writerows([as_text(value) for value in row] for row in rows)
-    return None
+            return
+        usual = "\t" if format == "tsv" else ","
+        separator = like.separator if like is not None and (format == "csv" or like.format == "tsv") else usual
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        writer.writerow([str(name) for name in frame.columns])
+        writer.writerows([as_text(value) for value in row] for row in rows)
 
 
 def _json_line(row: dict[str, Any]) -> str:

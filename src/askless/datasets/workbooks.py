@@ -7,8 +7,9 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from askless.datasets.delimited import numbered
 from askless.datasets.open_text import Origin
 from askless.datasets.values import as_text, is_missing
 from askless.errors import InvalidInput, MissingExtra, UnreadableFile
@@ -21,6 +22,14 @@ _MOST_ROWS = 1_048_576  # of a sheet, its header included: what Excel can hold
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"  # also the coat of a .xlsx file with a password
 
 Columns = list[tuple[str, list[Any]]]
+
+
+class Sheet(NamedTuple):
+    """The columns of a sheet, the row of the sheet that each value stands in, and all sheets' names, this one first."""
+
+    columns: Columns
+    lines: list[int]
+    sheets: tuple[str, ...]
 
 
 def _missing(what: str, library: str) -> MissingExtra:
@@ -66,8 +75,8 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> None:
     pq.write_table(pa.table(arrays), path)
 
 
-def read_excel(origin: Origin) -> Columns:
-    """The columns of a workbook's first sheet, whose first row that is not blank has their names."""
+def read_excel(origin: Origin, name: str | None = None, header: bool = True) -> Sheet:
+    """A workbook's first sheet, or the one of that name; its first row that is not blank has the columns' names."""
     try:
         import openpyxl
         from openpyxl.utils.exceptions import InvalidFileException
@@ -79,20 +88,33 @@ def read_excel(origin: Origin) -> Columns:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # of styles and menus that are no concern of ours
-                sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
-                rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                sheets = {sheet.title: sheet for sheet in book.worksheets}
+                chosen = _chosen(origin.name, list(sheets), name)
+                rows = [list(row) for row in sheets[chosen].iter_rows(values_only=True)]
+        except InvalidInput:
+            raise
         except (zipfile.BadZipFile, InvalidFileException, KeyError, ValueError, IndexError, SyntaxError) as error:
             raise UnreadableFile(
                 f"Cannot read {origin.name}: it is no Excel workbook, or damaged ({_first_sentence(error)}). Open it "
                 "in Excel and save it again, or save it as CSV."
             ) from error
-        rows = [row for row in rows if any(cell is not None for cell in row)]
-        if not rows:
-            raise UnreadableFile(
-                f"{origin.name} is empty: its first sheet, {sheet.title!r}, has no cells; move the sheet with the "
-                "texts to the front."
-            )
-    return _columns(rows)
+    kept = {number: row for number, row in enumerate(rows, 1) if any(cell is not None for cell in row)}
+    if not kept:
+        which = "its first sheet" if name is None else "its sheet"
+        raise UnreadableFile(
+            f"{origin.name} is empty: {which}, {chosen!r}, has no cells; name the sheet with the texts with --sheet."
+        )
+    columns = _columns(list(kept.values()), header)
+    return Sheet(columns, list(kept)[1 if header else 0 :], (chosen, *(title for title in sheets if title != chosen)))
+
+
+def _chosen(file: str, sheets: list[str], name: str | None) -> str:
+    if name is None:
+        return sheets[0]
+    if name not in sheets:
+        raise InvalidInput(f"{file} has no sheet {name!r}; its sheets are {', '.join(map(repr, sheets))}.")
+    return name
 
 
 def _refuse_unreadable(start: bytes, name: str) -> None:
@@ -105,25 +127,28 @@ def _refuse_unreadable(start: bytes, name: str) -> None:
         )
 
 
-def _columns(rows: list[list[Any]]) -> Columns:
+def _columns(rows: list[list[Any]], headed: bool) -> Columns:
     """Rows, the names first, turned by ninety degrees; a column without a name and without a value is left out."""
     width = max(map(len, rows))
-    header, *body = (row + [None] * (width - len(row)) for row in rows)
+    header, *body = (row + [None] * (width - len(row)) for row in (rows if headed else [[], *rows]))
     columns = [(as_text(name), [row[k] for row in body]) for k, name in enumerate(header)]
-    return [(name, cells) for name, cells in columns if name or any(cell is not None for cell in cells)]
+    columns = [(name, cells) for name, cells in columns if name or any(cell is not None for cell in cells)]
+    names = [name for name, _ in columns] if headed else numbered(len(columns))
+    return [(name, cells) for name, (_, cells) in zip(names, columns, strict=True)]
 
 
-def write_excel(frame: pd.DataFrame, path: Path) -> None:
+def write_excel(frame: pd.DataFrame, path: Path, title: str | None = None) -> None:
     """Write a workbook of one sheet, in which a text is a text, also where it begins with an equals sign."""
     try:
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
         from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+        from openpyxl.workbook.child import INVALID_TITLE_REGEX
     except ImportError:
         raise _missing("Excel", "openpyxl") from None
     _refuse_too_much(frame)
     book = Workbook(write_only=True)
-    sheet = book.create_sheet()
+    sheet = book.create_sheet(None if title is None or INVALID_TITLE_REGEX.search(title) else title)
 
     def cell(value: object) -> Any:
         if is_missing(value):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.embed.cache_file import CacheFile, inode, is_damage, move_aside
-from askless.embed.rows import as_texts, checked_rows
+from askless.embed.rows import as_embedder, as_texts, checked_rows
 from askless.errors import AsklessError, InvalidInput
 from askless.types import Embedder
 
@@ -160,7 +160,7 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache) -> None:
-        self.embedder = embedder
+        self.embedder = as_embedder(embedder)
         self.cache = cache
         self._dim: int | None = None
         self._cacheable = bool(getattr(embedder, "cacheable", True))

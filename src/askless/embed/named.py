@@ -1,7 +1,7 @@
 """Embedders by name: `wordllama`, `minilm`, `e5-large`, `sentence-transformers:NAME`, `openai:MODEL`, `vectors:FILE`.
 
-Others come as plug-ins: an installed package that has an entry point of the group `askless.embedders` adds its
-name to these. A library is imported when an embedder that needs it is asked for.
+One of your own is `module:Class`. Others come as plug-ins: an installed package that has an entry point of the group
+`askless.embedders` adds its name to these. A library is imported when an embedder that needs it is asked for.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from askless.embed.rows import as_embedder
 from askless.embed.sentence_transformers import PRESETS, SentenceTransformers, preset
 from askless.errors import AsklessError, InvalidInput
+from askless.inputs import as_module
 from askless.types import Embedder
 
 DEFAULT_EMBEDDER = "wordllama"
 GROUP = "askless.embedders"
-
-_MEMBERS = ("id", "dim", "embed")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ _TRANSFORMERS = "sentence-transformers"
 EMBEDDERS: dict[str, NamedEmbedder] = {
     named.name: named
     for named in (
-        NamedEmbedder("wordllama", "wordllama:128", "averaged token vectors; small, fast, offline", None, _wordllama),
+        NamedEmbedder(
+            "wordllama", "wordllama or wordllama:128", "averaged token vectors; small, fast, offline", None, _wordllama
+        ),
         NamedEmbedder("minilm", "minilm", "all-MiniLM-L6-v2, a small transformer; offline", "minilm", _minilm),
         NamedEmbedder(
             "sentence-transformers",
@@ -112,7 +114,8 @@ EMBEDDERS: dict[str, NamedEmbedder] = {
 def make_embedder(spec: str = DEFAULT_EMBEDDER, *, texts: Sequence[str] | None = None) -> Embedder:
     """The embedder that a text such as `wordllama:128` or `openai:text-embedding-3-small` describes.
 
-    What stands after the first colon goes to the embedder: a dimension, a model's name, a folder, a file.
+    What stands after the first colon goes to the embedder: a dimension, a model's name, a folder, a file. A name
+    that is none of askless's and no plug-in's is a module, `module:Class` or `module:Class:argument`.
     `texts` are the rows of the user's file, in order: `vectors:FILE.npy` needs them, since such a file holds
     none; the others do without.
     """
@@ -134,37 +137,43 @@ def make_embedder(spec: str = DEFAULT_EMBEDDER, *, texts: Sequence[str] | None =
         return _from_plugin(plugins[name], argument)
     close = difflib.get_close_matches(key, [*EMBEDDERS, *plugins], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
+    class_name, _, rest = (argument or "").partition(":")
+    if class_name.isidentifier() and all(part.isidentifier() for part in name.split(".")):
+        return _from_module(name, class_name, rest or None, hint)
     raise InvalidInput(f"No embedder is named {name!r}.{hint} {_names(*plugins)}.")
 
 
 def _names(*plugins: str) -> str:
-    return "The embedders are " + ", ".join([*(named.usage for named in EMBEDDERS.values()), *plugins])
+    known = ", ".join([*(named.usage for named in EMBEDDERS.values()), *plugins])
+    return f"The embedders are {known}; write module:Class for one of your own, or install a plug-in ({GROUP})"
+
+
+def _from_module(module: str, name: str, argument: str | None, hint: str) -> Embedder:
+    """What a class or function of the user's own makes."""
+    factory = getattr(as_module(module, "embedder", hint), name, None)
+    if factory is None:
+        raise InvalidInput(f"The module {module} has no class {name!r}; write module:Class for an embedder in it.")
+    return _made(factory, argument, f"{module}:{name}")
 
 
 def _from_plugin(entry: EntryPoint, argument: str | None) -> Embedder:
     """What the entry point makes, called with what stands after the colon, or with nothing."""
-    source = f"the plug-in {entry.name!r} ({entry.value})"
+    source = f"The plug-in {entry.name!r} ({entry.value})"
     try:
-        factory: Any = entry.load()
+        factory = entry.load()
     except (ImportError, AttributeError) as error:
-        raise InvalidInput(f"{_capital(source)} cannot be loaded: {error}. Mend or remove its package.") from error
+        raise InvalidInput(f"{source} cannot be loaded: {error}. Mend or remove its package.") from error
+    return _made(factory, argument, source)
+
+
+def _made(factory: Any, argument: str | None, source: str) -> Embedder:
+    """What the class or function `source` makes of what stands after its name."""
     if not callable(factory):
-        raise InvalidInput(f"{_capital(source)} is no class or function that makes an embedder; found {factory!r}.")
+        raise InvalidInput(f"{source} is no class or function that makes an embedder; found {factory!r}.")
     try:
         embedder = factory() if argument is None else factory(argument)
     except AsklessError:
         raise
     except (TypeError, ValueError, OSError, ImportError) as error:
-        raise InvalidInput(f"{_capital(source)} could not be made: {error}.") from error
-    lacks = [member for member in _MEMBERS if not hasattr(embedder, member)]
-    if lacks:
-        raise InvalidInput(
-            f"{_capital(source)} made a {type(embedder).__name__}, which lacks {', '.join(lacks)}; "
-            "askless.types.Embedder says what each of them is."
-        )
-    made: Embedder = embedder
-    return made
-
-
-def _capital(sentence: str) -> str:
-    return sentence[0].upper() + sentence[1:]
+        raise InvalidInput(f"{source} could not be made: {error}.") from error
+    return as_embedder(embedder, f"{source} made")

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import AsklessError, InvalidInput
+from askless.types import Embedder
 
+_MEMBERS = ("id", "dim", "embed")
 _UNIT = 1e-5  # how far from 1 a norm may be: more than float32 rounds, less than any other scale
 
 
 class EmbeddingFailed(AsklessError):
     """A model that cannot be loaded, or a server that gives no vectors; the message says what to do."""
+
+
+def as_embedder(embedder: object, found: str = "Expected an embedder; found") -> Embedder:
+    """The embedder, where it has what makes one; the message that it has not begins with `found`.
+
+    Nothing is read from it yet: some know their id or dimension only once a model is loaded or a server asked.
+    """
+    absent = [name for name in _MEMBERS if inspect.getattr_static(embedder, name, None) is None]
+    lacks = [name for name in absent if not hasattr(embedder, name)]  # what a wrapper passes on counts as well
+    if lacks:
+        raise InvalidInput(
+            f"{found} a {type(embedder).__name__}, which lacks {', '.join(lacks)}; askless.types.Embedder says what "
+            "each of them is."
+        )
+    made: Embedder = embedder  # type: ignore[assignment]
+    return made
 
 
 def as_texts(texts: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.embed.rows import as_texts, checked_rows
+from askless.embed.rows import as_embedder, as_texts, checked_rows
 from askless.errors import InvalidInput
 from askless.types import Embedder
 
@@ -28,6 +28,7 @@ def embed_texts(
     """
     if not isinstance(batch, int) or batch < 1:
         raise InvalidInput(f"batch is the number of texts embedded at a time, at least 1; found {batch!r}.")
+    embedder = as_embedder(embedder)
     texts = as_texts(texts if isinstance(texts, str) else list(texts))
     distinct: dict[str, int] = {}
     place = np.fromiter((distinct.setdefault(text, len(distinct)) for text in texts), np.intp, len(texts))

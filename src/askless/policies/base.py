@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput, UnknownExample, UnknownLabel
-from askless.inputs import as_id, as_label, as_matrix, as_n_labels, as_space, as_vector, unit
+from askless.inputs import as_decision, as_id, as_label, as_matrix, as_n_labels, as_space, as_vector, unit
 from askless.types import Decision, Example, ExampleId, Guess, Label, Policy, Vector
 
 State = dict[str, Any]  # numpy arrays, and what JSON can hold
@@ -69,6 +69,11 @@ class PolicyBase(Policy, ABC):
     # -- shared ---------------------------------------------------------------------------------------------
     def observe(self, x: ArrayLike, decision: Decision) -> None:
         """Most policies take nothing from acting on a decision."""
+        as_decision(decision)
+
+    def decide_many(self, X: ArrayLike) -> list[Decision]:
+        """The decisions on all rows as things stand now, in the way of `stream`."""
+        return list(self.stream(X))
 
     def stream(self, X: ArrayLike) -> Iterator[Decision]:
         """Yield the decision on each row in turn; what is learned between two of them counts for the next."""
@@ -149,8 +154,8 @@ class ReplayPolicy(PolicyBase):
 
     def observe(self, x: ArrayLike, decision: Decision) -> None:
         """Record that a decision was acted on."""
-        v = self._vector(x)
-        guess = decision.label if isinstance(decision, Guess) else None
+        v, acted_on = self._vector(x), as_decision(decision)
+        guess = acted_on.label if isinstance(acted_on, Guess) else None
         self._dim = v.shape[0]
         self._calls.append(_Call(v, guess, None))
         self._observed(v, guess)

@@ -10,13 +10,11 @@ import importlib
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 from askless.errors import InvalidInput
-from askless.types import Policy
-
-_METHODS = ("decide", "observe", "learn", "forget", "relabel")
+from askless.inputs import as_module
+from askless.types import POLICY_METHODS, Policy
 
 # name: module, class, how to write it, what it does
 _CLASSES = {
@@ -191,7 +189,7 @@ def _named(name: str) -> NamedPolicy:
 
 def _own_class(module_name: str, class_name: str) -> type[Policy]:
     """A class from outside askless that has the methods of a policy."""
-    module = _own_module(module_name)
+    module = as_module(module_name, "policy", _did_you_mean(module_name, POLICIES))
     cls = getattr(module, class_name, None)
     if not isinstance(cls, type):
         policies = [n for n, c in vars(module).items() if isinstance(c, type) and not _lacks(c)]
@@ -205,21 +203,9 @@ def _own_class(module_name: str, class_name: str) -> type[Policy]:
     return cls
 
 
-def _own_module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-            raise InvalidInput(
-                f"No policy and no module is named {name!r}.{_did_you_mean(name, POLICIES)} Run from the "
-                "folder that holds the module, or install it."
-            ) from None
-        raise InvalidInput(f"The module {name} cannot be imported: {error}.") from error
-
-
 def _lacks(cls: type) -> list[str]:
     """The methods of a policy that the class does not have, or only as a parent declares them."""
-    absent = [m for m in _METHODS if getattr(cls, m, None) in (None, getattr(Policy, m))]
+    absent = [m for m in POLICY_METHODS if getattr(cls, m, None) in (None, getattr(Policy, m))]
     abstract: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
     return absent + sorted(abstract.difference(absent))
 

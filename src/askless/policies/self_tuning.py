@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from askless.geometry.blocks import block_rows
 from askless.geometry.store import ExampleStore
-from askless.inputs import as_matrix
+from askless.inputs import as_costs, as_decision, as_matrix
 from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
 from askless.policies.history import FIRST_FIT, History, Outlook
@@ -62,7 +62,7 @@ class SelfTuning(PolicyBase):
         n_labels: int | None = None,
     ) -> None:
         super().__init__(space=space, n_labels=n_labels)
-        self.costs = costs if isinstance(costs, Costs) else Costs(*costs)
+        self.costs = as_costs(costs)
         self._examples = OrderedExamples(self.space)
         self._history = History(self._examples)
         self._value = AnswerValue(self.costs)
@@ -187,7 +187,7 @@ class SelfTuning(PolicyBase):
     # -- what it learns from ----------------------------------------------------------------------------------------
     def observe(self, x: ArrayLike, decision: Decision) -> None:
         """Take note of how sure the policy was, from which the value of an answer follows."""
-        self._value.observe(decision)
+        self._value.observe(as_decision(decision))
 
     def learn(self, x: ArrayLike, label: Label, id: ExampleId | None = None) -> ExampleId:
         """Take an expert's answer as an example, and return the example's id."""

@@ -23,6 +23,7 @@ _METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 _MOST_FIELDS = 20  # of a request's mistakes that are listed
 
 _SEND_JSON = "Send JSON with Content-Type: application/json."
+_SEND_FILE = "Send the file as a form field, as curl does with -F file=@examples.csv."
 _SENTENCES = SENTENCES | {
     outbox.URL: (
         "A webhook's URL begins with http:// or https:// and a host, holds plain characters without spaces, and no "
@@ -164,6 +165,8 @@ def install(app: FastAPI) -> None:
             allowed = _allowed(app, request)
             headers["Allow"] = ", ".join(allowed)
             detail = f"This path takes {' or '.join(allowed)}, not {request.method}."
+        elif isinstance(error.__cause__, UnicodeDecodeError):
+            detail = f"The body is not UTF-8 (see byte {error.__cause__.start + 1:,}), as JSON is. Send it as UTF-8."
         elif error.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
             detail = "There is no such path; /openapi.json lists them all."
         return problem(error.status_code, detail, _request_id(request), headers=headers)
@@ -183,6 +186,10 @@ def _field(found: Mapping[str, Any]) -> dict[str, str]:
     sentence = str(found["msg"]).removeprefix("Value error, ")
     if place == ["body"] and kind == "missing":
         sentence = f"The body is missing. {_SEND_JSON}"
+    elif place == ["body", "file"] and kind == "missing":  # of an import: no other route takes a file
+        sentence = _SEND_FILE
+    elif kind == "extra_forbidden":
+        sentence = "There is no such field here; /openapi.json lists those that there are."
     elif place == ["body"] and kind in ("model_attributes_type", "model_type", "dict_type"):
         # Only a body that came as JSON is read as such; all else is still the bytes that were sent.
         sentence = _SEND_JSON if isinstance(found.get("input"), bytes) else "Send a JSON object: {...}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from askless.service.results import EvidenceOut
 
@@ -54,8 +54,10 @@ class StatisticsOut(BaseModel):
     received: int
     guesses: int
     calls: int
+    calls_again: int = Field(description="Of the calls, those about queries that had a label: audits, complaints.")
     automated: float | None
     waiting: int
+    waiting_again: int = Field(description="Of the waiting tickets, those about queries that have a label.")
     withdrawn: int
     given: int
     feedback_answered: int

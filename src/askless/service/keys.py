@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Select, delete, insert, select, update
+from sqlalchemy import Connection, Select, delete, insert, select, update
 
 from askless.desk.live.desk import find_desk
 from askless.errors import Conflicting, InvalidInput, Unknown
@@ -114,13 +114,24 @@ def list_keys(database: Database) -> list[KeyRow]:
         return [_key_row(row) for row in connection.execute(_keys().order_by(schema.keys.c.id))]
 
 
+def find_key(database: Database, key: str | int) -> KeyRow:
+    """The key of that name or number."""
+    with database.read() as connection:
+        return _key_row(_found(connection, key))
+
+
+def is_last_admin(database: Database, key: KeyRow) -> bool:
+    """Whether this is the only key in force of an admin of all desks, who alone can make keys over HTTP."""
+    admins = [
+        row.id for row in list_keys(database) if row.role is Role.ADMIN and row.desk is None and row.revoked_at is None
+    ]
+    return admins == [key.id]
+
+
 def revoke_key(database: Database, key: str | int) -> KeyRow:
     """Revoke the key of that name or number, and end its sessions. A revoked one stays as it is."""
-    column = schema.keys.c.id if isinstance(key, int) else schema.keys.c.name
     with database.write() as connection:
-        found = connection.execute(_keys().where(column == key)).first()
-        if found is None:
-            raise Unknown(f"There is no key {key!r}; `askless keys list` shows them.")
+        found = _found(connection, key)
         if found.revoked_at is None:
             change = update(schema.keys).where(schema.keys.c.id == found.id)
             connection.execute(change.values(revoked_at=datetime.now(UTC)))
@@ -191,6 +202,14 @@ class KeyRing:
         with self._database.write() as connection:
             connection.execute(delete(schema.sessions).where(schema.sessions.c.hash == hashed(token)))
         self.forget()
+
+
+def _found(connection: Connection, key: str | int) -> Any:
+    column = schema.keys.c.id if isinstance(key, int) else schema.keys.c.name
+    found = connection.execute(_keys().where(column == key)).first()
+    if found is None:
+        raise Unknown(f"There is no key {key!r}; `askless keys list` shows them.")
+    return found
 
 
 def _keys() -> Select[Any]:

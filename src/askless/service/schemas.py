@@ -163,6 +163,20 @@ class SettingsBody(Body):
     )
 
 
+class DeskChangeBody(SettingsBody):
+    """Settings of a desk that is there; what is absent stays as it is. Its embedder has a route of its own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_no_embedder(cls, sent: Any) -> Any:
+        if isinstance(sent, dict) and "embedder" in sent:
+            raise ValueError(
+                "The embedder is no setting: POST it to the desk's path /embedder, which embeds all texts again and "
+                "then switches (`askless desk reembed`, or `reembed` of the client)."
+            )
+        return sent
+
+
 class NewDeskBody(SettingsBody):
     """A new desk."""
 

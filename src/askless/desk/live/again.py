@@ -1,7 +1,8 @@
 """Tickets that wait are decided again as the desk learns: what it is sure of by now need not be asked any more.
 
-Only what a policy was unsure of is decided again, never an audit, a complaint or a ticket that an expert holds. Each
-answer looks at the waiting queries closest to it; the worker goes through the others when it has nothing else to do.
+Only what a policy was unsure of is decided again, never an audit, a complaint, a ticket that an expert holds, or one
+whose query was guessed before and that is open since an expert took their answer to it back. Each answer looks at the
+waiting queries closest to it; the worker goes through the others when it has nothing else to do.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def act(desk: LiveDesk, ids: Iterable[int]) -> tuple[str, ...]:
             continue
         desk.due.pop(id, None)
         decision = _decide(desk, waiting)
-        if _is_news(desk, waiting, decision):
+        if _is_news(desk, waiting, decision) and not _is_guessed(desk, id):
             if desk.settings.when_able is WhenAble.OFFER:
                 _offer(desk, id, decision)
             elif isinstance(decision, Guess):
@@ -109,6 +110,11 @@ def _decide(desk: LiveDesk, waiting: Waiting) -> Decision:
 def _is_news(desk: LiveDesk, waiting: Waiting, decision: Decision) -> bool:
     guess = str(decision.label) if isinstance(decision, Guess) else None
     return guess is not None if desk.settings.when_able is WhenAble.WITHDRAW else guess != waiting.offered
+
+
+def _is_guessed(desk: LiveDesk, id: int) -> bool:
+    status = select(_queries.c.status).where(_queries.c.id == id)
+    return bool(desk.entry.connection.execute(status).scalar() == QueryStatus.GUESSED)
 
 
 def _held(desk: LiveDesk) -> dict[int, datetime]:

@@ -1,8 +1,9 @@
 """What counts as a call, a guess and an audit, as SQL, and how many of each there were in a span of time.
 
 A window holds the queries that were received in it. What counts is what stands now: a guess that an expert
-corrected stays a guess, since it was given, and a ticket that was withdrawn was no call. A call is an answer of an
-expert that was not taken back: who answers a query a second time, since its asker complained, was called twice.
+corrected stays a guess, since it was given, and a ticket that was withdrawn was no call unless it was answered all the
+same. A call is an answer of an expert that was not taken back: who answers a query a second time, since its asker
+complained, was called twice.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, cast, exists, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, cast, exists, func, literal, not_, or_, select
 
 from askless.desk.live.spans import bucket_start, seconds_between
 from askless.desk.live.types import QueryStatus, TicketStatus, Why
 from askless.ledger import schema
-from askless.ledger.events import ANSWERED, ASKED, AUDITED, RETRACTED
+from askless.ledger.events import ANSWERED, ASKED, AUDITED, RETRACTED, WITHDRAWN
 
 _q, _t = schema.queries.c, schema.tickets.c
 QUERIES = schema.queries.outerjoin(schema.tickets, _t.query == _q.id)
 _TICKETS = schema.tickets.join(schema.queries, _t.query == _q.id)
 
 # Events of a query are found by its ticket: only who has one was ever answered.
-_answer, _verdict, _opening, _undoing = (
-    schema.events.alias(name).c for name in ("answer", "verdict", "opening", "undoing")
+_answer, _verdict, _opening, _undoing, _settling = (
+    schema.events.alias(name).c for name in ("answer", "verdict", "opening", "undoing", "settling")
 )
 _CALLS = _TICKETS.join(_answer.id.table, _answer.query == _t.query)
 _VERDICTS = _TICKETS.join(_verdict.id.table, _verdict.query == _t.query)
@@ -67,14 +68,14 @@ def _last_verdict(*whys: Why) -> Any:
 
 _ANSWERED = _t.status == TicketStatus.ANSWERED
 _AGAIN = and_(_t.why == Why.FEEDBACK, _t.guess.is_(None))  # a complaint about what an expert had said
-# Without an answered ticket an expert can only have corrected the guess.
-_UNANSWERED = or_(_t.id.is_(None), and_(_t.status == TicketStatus.WITHDRAWN, _t.why.in_((Why.UNSURE, Why.SHADOW))))
+_GUESSED_LATER = exists().where(_settling.query == _t.query, _settling.kind == WITHDRAWN)  # after it had waited
 # A guess that was given: it stands, or an expert corrected it, or an audit or the asker had an expert look at it.
 GUESSED = or_(
     _q.status == QueryStatus.GUESSED,
-    and_(_q.status == QueryStatus.ANSWERED, _UNANSWERED),
+    and_(_q.status == QueryStatus.ANSWERED, _t.id.is_(None)),  # without a ticket an expert can only have corrected it
     and_(_q.status == QueryStatus.ANSWERED, _t.why.in_((Why.AUDIT, Why.FEEDBACK)), _t.guess.is_not(None)),
     and_(_q.status == QueryStatus.ANSWERED, _AGAIN, _last_verdict(Why.AUDIT, Why.FEEDBACK).is_not(None)),
+    and_(_q.status == QueryStatus.ANSWERED, _GUESSED_LATER),
 )
 _PROBABILITY = func.coalesce(_q.probability, _t.probability)
 _AUDITED = and_(_ANSWERED, _t.why == Why.AUDIT, _t.guess.is_not(None))
@@ -86,7 +87,9 @@ COUNTED: dict[str, ColumnElement[bool]] = {
     "settled": _q.status.in_((QueryStatus.GUESSED, QueryStatus.ANSWERED)),  # the others wait, or were erased
     "given": _q.status == QueryStatus.GIVEN,
     "guesses": GUESSED,
+    "asked_alone": and_(_q.status == QueryStatus.ANSWERED, not_(func.coalesce(GUESSED, False))),
     "waiting": _t.status == TicketStatus.OPEN,
+    "waiting_again": and_(_t.status == TicketStatus.OPEN, _q.status != QueryStatus.ASKED),
     "withdrawn": _t.status == TicketStatus.WITHDRAWN,
     "probabilities": and_(GUESSED, _PROBABILITY.is_not(None)),
     "audited": or_(_AUDITED, and_(_AGAIN, _AUDITED_BEFORE.is_not(None))),

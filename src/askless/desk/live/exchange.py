@@ -12,17 +12,20 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection, and_, func, select
 
 from askless.errors import InvalidInput, MissingExtra
 from askless.ledger import schema
 from askless.ledger.database import Database
+
+if TYPE_CHECKING:
+    from askless.datasets.tables import Table
 
 FORMATS = {"csv": "text/csv", "jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 COLUMNS = ("id", "text", "label", "answer", "status", "probability", "example", "asker", "received_at")
@@ -52,10 +55,16 @@ class GivenExample:
 
 @dataclass(frozen=True, slots=True)
 class ReadExamples:
-    """The examples of a file, and how many of its rows are none: guesses, open questions, what was forgotten."""
+    """The examples of a file, and how many of its rows are none: guesses, open questions, what was forgotten.
+
+    `lines` has the line of the file that each example is on; `remarks` say what a person should know of how it was
+    read.
+    """
 
     examples: list[GivenExample]
     left_out: int
+    lines: list[int] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def export(database: Database, desk: int, format: str, file: IO[bytes], *, progress: Progress | None = None) -> int:
@@ -150,35 +159,56 @@ def read_examples(
     label: str | None = None,
     id: str | None = None,
     answer: str | None = None,
+    encoding: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
 ) -> ReadExamples:
     """The examples of a table (CSV, TSV, JSON lines, Parquet, Excel): a column of texts, one of labels, perhaps others.
 
     Columns are found by their usual names where they are not named here. The labels' answer texts are in a column that
-    need not be there. In a file that a desk exported the column `example` says which rows an expert stands for: the
-    others are left out, and counted.
+    need not be there. In a file that a desk exported the column `example` says which rows an expert stands for, in one
+    that `askless label` wrote the column `source`: the others are left out, and counted.
     """
     from askless.datasets.tables import read_table
     from askless.datasets.values import as_text
 
-    table = read_table(path, text=text, label=label, find_label=label is None)
+    table = read_table(
+        path, text=text, label=label, find_label=label is None, encoding=encoding, separator=separator, sheet=sheet
+    )
     names = [str(name) for name in table.frame.columns]
     taken = (table.text_column, table.label_column)
     ids = _optional(table.frame, names, id, "id", taken)
     answers = _optional(table.frame, names, answer, "answer", taken)
-    stands = _optional(table.frame, names, None, "example", taken)
+    rows, remarks = _examples_of(table, _optional(table.frame, names, None, "example", taken))
     quoted = table.format in ("csv", "tsv")
     labels = table.labels or []
     found = []
-    for row, (words, name) in enumerate(zip(table.texts, labels, strict=True), start=1):
-        if stands is not None and as_text(stands[row - 1]).strip().lower() in ("false", "0", ""):
-            continue
-        key = as_text(ids[row - 1]).strip() if ids is not None else ""
-        said = as_text(answers[row - 1]) if answers is not None else ""
-        cells = [_unquoted(cell) if quoted else cell for cell in (words, name or "", key, said)]
-        found.append(GivenExample(cells[0], cells[1], cells[2] or None, row, cells[3] or None))
-    if not found:
-        raise InvalidInput(f"{table.path} holds no example: its column 'example' is false in every row.")
-    return ReadExamples(found, len(labels) - len(found))
+    for k in rows:
+        key = as_text(ids[k]).strip() if ids is not None else ""
+        said = as_text(answers[k]) if answers is not None else ""
+        cells = [_unquoted(cell) if quoted else cell for cell in (table.texts[k], labels[k] or "", key, said)]
+        found.append(GivenExample(cells[0], cells[1], cells[2] or None, k + 1, cells[3] or None))
+    return ReadExamples(found, len(labels) - len(found), [table.lines[k] for k in rows], remarks)
+
+
+def _examples_of(table: Table, stands: list[Any] | None) -> tuple[list[int], list[str]]:
+    """The rows that an expert stands for, as the file says, and what to say of that; a file without one is refused."""
+    from askless.datasets.values import as_text
+    from askless.datasets.written import left_out, unsupported_rows
+
+    no_words = [] if stands is None else [as_text(value).strip().lower() in ("false", "0", "") for value in stands]
+    exported = {k for k, is_none in enumerate(no_words) if is_none}
+    doubted = unsupported_rows(table, str(table.label_column))
+    rows = [k for k in range(len(table)) if k not in exported and k not in doubted]
+    if not rows:
+        why = (
+            "its column 'source' has neither expert nor given in any row"
+            if doubted
+            else "its column 'example' is false in every row"
+        )
+        raise InvalidInput(f"{table.path} holds no example: {why}.")
+    guesses = sum((table.labels or ())[k] is not None for k in doubted)
+    return rows, [*table.remarks, *([left_out("this file", guesses)] if guesses else [])]
 
 
 def _optional(

@@ -197,9 +197,10 @@ class Standings:
         return None
 
     def _answered(self, query: QueryStands, event: Event) -> str | None:
+        ticket, guessed = query.ticket, query.status == QueryStatus.GUESSED and not query.erased
         self._word(query, event, QueryStatus.ANSWERED.value)
-        ticket = query.ticket
-        if ticket is None or ticket.status != TicketStatus.OPEN:
+        late = ticket is not None and ticket.status == TicketStatus.WITHDRAWN and guessed
+        if ticket is None or not (ticket.status == TicketStatus.OPEN or late):
             return "it answers a ticket that was not open"
         self._close(ticket, TicketStatus.ANSWERED, event)
         if ticket.guess is not None and ticket.why in _CHECKED:

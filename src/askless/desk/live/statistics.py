@@ -75,12 +75,15 @@ class Statistics:
     """What a desk did with the queries of a window.
 
     `calls` are experts' answers that stand, audits included; `waiting` tickets are open; `given` examples came by
-    import. Of the calls, `feedback_answered` came after an asker had complained, and `feedback_wrong` of those found
-    that the guess was wrong; askers do not look at all guesses, so no error rate comes of it. `audits` is the error
-    rate of the guesses as the audits measure it, `mean_probability` how likely the policy held its guesses to be
-    right. `shadow` is the error rate of the `shadow_guesses` that were recorded and not given. `regret` and `saved`
-    need a measured error rate, unless nothing was guessed; what asking about everything would have cost is that of
-    the queries that have a label by now, since one that waits has cost nothing yet, and may have to be asked.
+    import. Of the calls and of the waiting tickets, `calls_again` and `waiting_again` are about queries that had a
+    label already (audits, complaints, answers to what was guessed meanwhile), so that guesses, the other calls and the
+    other waiting tickets are all that was received, but for what was erased while it waited. Of the calls,
+    `feedback_answered` came after an asker had complained, and `feedback_wrong` of those found that the guess was
+    wrong; askers do not look at all guesses, so no error rate comes of it. `audits` is the error rate of the guesses as
+    the audits measure it, `mean_probability` how likely the policy held its guesses to be right. `shadow` is the error
+    rate of the `shadow_guesses` that were recorded and not given. `regret` and `saved` need a measured error rate,
+    unless nothing was guessed; what asking about everything would have cost is that of the queries that have a label by
+    now, since one that waits has cost nothing yet, and may have to be asked.
     """
 
     since: datetime | None
@@ -88,7 +91,9 @@ class Statistics:
     received: int
     guesses: int
     calls: int
+    calls_again: int
     waiting: int
+    waiting_again: int
     withdrawn: int
     given: int
     feedback_answered: int
@@ -143,7 +148,9 @@ def statistics(
         received=total["received"],
         guesses=total["guesses"],
         calls=total["calls"],
+        calls_again=total["calls"] - total["asked_alone"],
         waiting=total["waiting"],
+        waiting_again=total["waiting_again"],
         withdrawn=total["withdrawn"],
         given=total["given"],
         feedback_answered=calls.after_feedback,

@@ -77,12 +77,14 @@ def answer(
     """The expert's label: the query is an example from here on, and the next decision knows it.
 
     With `answer` the label gets that answer text; without `create` a label that is not known is refused. The same
-    answer by the same expert again changes nothing.
+    answer by the same expert again changes nothing. A ticket that was withdrawn since the desk could guess its query
+    takes an answer as well: the expert's word is the truth, and it is worth more than the guess.
     """
     row, name = _row(desk, ticket), label_name(label)
     if row.status == TicketStatus.ANSWERED and row.closed_by == who and row.label == name:
         return Answered(_outcome(desk, row), ())
-    _check_open(row)
+    if not _is_guessed_meanwhile(row):
+        _check_open(row)
     _check_free(desk, row, who)
     changed = made.make_known(desk, name, answer, who, create)
     event = desk.record(ANSWERED, row.query, {"label": name, "before": _stands(row)} | changed, who=who)
@@ -106,7 +108,8 @@ def undo(desk: LiveDesk, ticket: int, who: str, *, admin: bool = False) -> Ticke
 
     Only who gave the answer may do so, or an admin, and not once another has changed it. What the answer changed
     about its label goes back too, unless someone has changed that since: the answer text is the one from before, and
-    a label that only this answer made is gone. What was guessed meanwhile stays as it was decided.
+    a label that only this answer made is gone. What was guessed meanwhile stays as it was decided; a ticket that had
+    been withdrawn before its answer is open too, while the guess stands for the asker.
     """
     row = _row(desk, ticket)
     if row.status == TicketStatus.OPEN and who in row.skipped_by:
@@ -167,6 +170,7 @@ def _row(desk: LiveDesk, ticket: int) -> Any:
         _queries.c.status.label("query_status"),
         _queries.c.decided,
         _queries.c.example,
+        _queries.c.erased_at,
     ]
     found = desk.entry.connection.execute(
         select(*columns)
@@ -188,7 +192,21 @@ def _check_open(row: Any) -> None:
     if row.status == TicketStatus.ANSWERED:
         raise Conflicting(f"Ticket {row.id} was answered by {row.closed_by!r} already, with {row.label!r}.")
     if row.status == TicketStatus.WITHDRAWN:
-        raise Conflicting(f"Ticket {row.id} was withdrawn: its query needs no answer any more. Take the next one.")
+        raise Conflicting(f"Ticket {row.id} was withdrawn: {_why_withdrawn(row)}")
+
+
+def _is_guessed_meanwhile(row: Any) -> bool:
+    """Whether the ticket was withdrawn for a guess that still stands."""
+    guessed = row.query_status == QueryStatus.GUESSED and row.erased_at is None
+    return bool(row.status == TicketStatus.WITHDRAWN and guessed)
+
+
+def _why_withdrawn(row: Any) -> str:
+    if row.erased_at is not None:
+        return "its query was erased. Take the next one."
+    if _is_guessed_meanwhile(row):
+        return f"the desk has guessed {row.label!r} since. Take the next one, or answer this one all the same."
+    return f"the desk had guessed, and an expert has corrected that to {row.label!r}. Correct the example instead."
 
 
 def _check_free(desk: LiveDesk, row: Any, who: str) -> None:

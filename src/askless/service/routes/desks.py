@@ -14,7 +14,7 @@ from askless.errors import InvalidInput, UnknownDesk
 from askless.service.errors import Problem, contradictions, problems
 from askless.service.guard import Admin, AdminCaller, AnyCaller, Client, TheService
 from askless.service.results import DeskOut, DesksOut
-from askless.service.schemas import NewDeskBody, SettingsBody
+from askless.service.schemas import DeskChangeBody, NewDeskBody, SettingsBody
 
 router = APIRouter(prefix="/desks", tags=["desks"])
 
@@ -50,8 +50,11 @@ async def show(service: TheService, at: Client) -> Response:
 
 
 @router.patch("/{desk}", summary="Change a desk's settings", response_model=DeskOut, responses=problems(409))
-async def change(service: TheService, at: Admin, body: SettingsBody) -> Response:
-    """Change settings; what is absent stays. Examples are kept: another policy learns them all anew."""
+async def change(service: TheService, at: Admin, body: DeskChangeBody) -> Response:
+    """Change settings; what is absent stays. Examples are kept: another policy learns them all anew.
+
+    Another embedder is no setting: it takes a job, which `POST .../embedder` starts.
+    """
 
     def changing(desk: LiveDesk) -> dict[str, Any]:
         configure.configure(desk, _changes(body), at.who)

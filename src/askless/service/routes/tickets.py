@@ -50,7 +50,11 @@ async def list_some(
     responses={204: {"description": "No ticket waits for you."}},
 )
 async def next_for_me(service: TheService, at: Expert) -> Response:
-    """The ticket that you hold, or else the most useful free one, the oldest where equal; it is yours for a while."""
+    """The most useful free ticket, the oldest where equal; it is yours for a while.
+
+    Called again with the same key it gives the same ticket for as long as you hold it: answer, skip or release it to
+    get another. So experts who work side by side need a key each.
+    """
     found = await service.change(at.desk, lambda desk: tickets.next_ticket(desk, at.who))
     return Response(status_code=204) if found is None else JSONResponse(ticket_shown(found))
 
@@ -70,7 +74,11 @@ async def claim(service: TheService, at: Expert, number: Number) -> Response:
 
 @router.post("/{number:int}/answer", summary="Answer a ticket", response_model=AnsweredOut, responses=_HELD)
 async def answer(service: TheService, at: Expert, number: Number, body: AnswerBody) -> Response:
-    """Answer with a known or a new label. Of two experts one wins, and the other is told with 409."""
+    """Answer with a known or a new label. Of two experts one wins, and the other is told with 409.
+
+    An answer to a ticket that was withdrawn, since the desk has guessed its query meanwhile, is taken as well: it is
+    the expert's word, and stands from now on in place of the guess.
+    """
     found = await service.change(
         at.desk, lambda desk: tickets.answer(desk, number, body.label, at.who, answer=body.answer)
     )
