@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 MINILM := $(VENV)/.minilm
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 TORCH := torch==2.13.0
-WORKERS ?= 3
+WORKERS ?= 4
 
 .PHONY: run demo test check lint bench soak screenshots install minilm debian clean
 .DEFAULT_GOAL := run
@@ -25,7 +25,7 @@ check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
 		$(PY) -c "from askless.geometry.labels import warm_up; warm_up('$$dtype')" & done; wait  # compiled once, for all
 	@for part in policies.neighbourhoods geometry.projection; do \
 		$(PY) -c "from askless.$$part import warm_up; warm_up()" & done; wait
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(VENV)/bin/ruff check src tests benchmarks docs

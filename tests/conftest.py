@@ -16,6 +16,27 @@ if TYPE_CHECKING:
     from postgres import Cluster
 
 
+# Their tests start servers or play whole runs: they come first, so that no process is left alone with one at the end.
+_LONG = (
+    "test_benchmarks.py",
+    "test_reliability_kill.py",
+    "test_service_docs.py",
+    "test_cli_serve.py",
+    "test_reproduce_quick.py",
+    "test_reliability_processes.py",
+    "test_pages_inbox_live.py",
+    "test_label_docs.py",
+    "test_reliability_database.py",
+    "test_reliability_memory.py",
+    "test_reliability_callers.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long files first, the others as they were."""
+    items.sort(key=lambda item: _LONG.index(item.path.name) if item.path.name in _LONG else len(_LONG))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _cache_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("cache")

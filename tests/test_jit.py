@@ -33,6 +33,25 @@ def test_kernels_go_to_the_users_cache_where_the_package_cannot_be_written(tmp_p
     assert kept[0].is_relative_to(jit.cache_folder())
 
 
+def test_compiling_is_told_once_and_loading_is_not(tmp_path, monkeypatch, fresh_folder, capsys):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "access", lambda *_: False)
+
+    def called():
+        def twice(x):
+            return 2.0 * x
+
+        kernel = jit.kernel(twice)
+        with jit.told_of_compiling():
+            assert (kernel(2.0), kernel(1.0 + 2.0j)) == (4.0, 2.0 + 4.0j)
+        return capsys.readouterr().err
+
+    first = called()
+    assert "compiling" in first
+    assert first.count("\n") == 1
+    assert called() == ""  # the same function again, from the cache
+
+
 def test_kernels_stay_beside_a_package_that_can_be_written(fresh_folder):
     assert "__pycache__" in jit.cache_folder()
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -21,9 +20,11 @@ from typing import Any
 
 import numba
 import numba.core.cgutils
+import numba.core.event
 from numba.extending import intrinsic
 
-config: Any = numba.config  # these three have no published types
+config: Any = numba.config  # these four have no published types
+events: Any = numba.core.event
 types: Any = numba.types
 cgutils: Any = numba.core.cgutils
 
@@ -123,16 +124,24 @@ def cache_folder() -> str:
 
 
 @contextmanager
-def told_if_slow(seconds: float = 1.5) -> Iterator[None]:
-    """Say on stderr that kernels are being compiled, where that takes longer than loading them from the cache."""
-
-    def tell() -> None:
-        sys.stderr.write("askless: compiling the geometry kernels, about a minute (once: the result is cached) ...\n")
-
-    timer = threading.Timer(seconds, tell)
-    timer.daemon = True
-    timer.start()
-    try:
+def told_of_compiling() -> Iterator[None]:
+    """Say on stderr, once, that kernels are being compiled; where they are loaded from the cache, nothing."""
+    with events.install_listener("numba:compile", _Teller()):
         yield
-    finally:
-        timer.cancel()
+
+
+class _Teller(events.Listener):  # type: ignore[misc]  # numba publishes no types
+    """Hears of every compilation."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def on_start(self, event: Any) -> None:
+        """Tell of the first one."""
+        if not self._told:
+            self._told = True
+            told = "askless: compiling the geometry kernels, about a minute (once: the result is cached) ...\n"
+            sys.stderr.write(told)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing to tell."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry import index as kernels
-from askless.geometry.jit import told_if_slow
+from askless.geometry.jit import told_of_compiling
 from askless.geometry.search import GUESS, SHOWN, all_distances, settle
 from askless.geometry.work import EUCLIDEAN, SPHERE
 from askless.types import Label, Vector
@@ -346,7 +346,7 @@ class LabelIndex:
 def warm_up(dtype: str) -> None:
     """Compile every kernel for vectors of this type, or load it from the cache, once in a process."""
     rng = np.random.default_rng(0)
-    with told_if_slow():
+    with told_of_compiling():
         index = LabelIndex("sphere", 4, np.dtype(dtype), warming=True)
         for i in range(2 * gram_limit(4)):
             index.append(rng.random(4).astype(dtype), i % 2 if i < 4 else 0)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput
 from askless.geometry.index import UP
-from askless.geometry.jit import told_if_slow
+from askless.geometry.jit import told_of_compiling
 from askless.geometry.project import project
 from askless.geometry.work import EUCLIDEAN, SPHERE
 from askless.inputs import as_matrix, as_space, as_vector, unit
@@ -181,7 +181,7 @@ def _run(
 @cache
 def warm_up() -> None:
     """Compile the kernel, or load it from the cache, once in a process."""
-    with told_if_slow():
+    with told_of_compiling():
         _run(np.ones(2), np.eye(2), EUCLIDEAN, np.ones(2), np.zeros(2), False, np.zeros(1, np.int64))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.geometry.jit import told_if_slow
+from askless.geometry.jit import told_of_compiling
 from askless.policies import neighbourhood_kernels as kernels
 from askless.policies.ordered_examples import OrderedExamples
 
@@ -108,7 +108,7 @@ def _parts(seen: Floats32, distances: Floats, spread: Floats) -> Floats:
 @cache
 def warm_up() -> None:
     """Compile the kernels, or load them from the cache, once in a process."""
-    with told_if_slow():
+    with told_of_compiling():
         examples = OrderedExamples("sphere")
         for k in range(2):
             examples.append(np.eye(2)[k], k, None)
