@@ -18,6 +18,7 @@ from askless.inputs import as_fraction, as_label, as_matrix
 from askless.streams.synthetic import Stream, as_whole
 from askless.trace import Trace
 from askless.types import PAPER_COSTS, Ask, Costs, Guess, Label, Matrix, Policy
+from askless.workers import parallel
 
 Progress: TypeAlias = Callable[[int, int], None]  # rounds done, rounds in all
 _ROUNDS_BETWEEN_REPORTS = 64
@@ -139,13 +140,12 @@ def simulate_many(jobs: Iterable[Job], *, n_jobs: int = 1, progress: bool = True
             for job in jobs:
                 traces.append(job.run(lambda done, rounds: show(len(traces) + done / max(rounds, 1))))
             return traces
-        from joblib import Parallel, delayed
+        from joblib import delayed
 
         from askless.geometry.labels import warm_up
 
         warm_up("float64")  # once, and not in every worker
-        parallel = Parallel(n_jobs=int(n_jobs), return_as="generator")
-        for trace in parallel(delayed(_run_elsewhere)(job, sys.path) for job in jobs):
+        for trace in parallel(int(n_jobs))(delayed(_run_elsewhere)(job, sys.path) for job in jobs):
             traces.append(trace)
             show(len(traces))
     return traces

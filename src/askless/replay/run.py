@@ -17,6 +17,7 @@ from askless.replay.play import Contender, Row, Run, source_digest
 from askless.replay.protocol import Setting
 from askless.reproduce.store import RowStore
 from askless.trace import Trace
+from askless.workers import parallel
 
 Progress: TypeAlias = Callable[[int, int], None]  # runs done now, runs to do
 STORE = "rows.sqlite"
@@ -144,12 +145,13 @@ def _played(todo: dict[str, Run], data: Vectored, jobs: int) -> Iterator[tuple[s
         for key, run in todo.items():
             yield key, run.play(data)
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "A worker stopped", UserWarning)  # joblib replaces one that grew, and goes on
-        yield from parallel(delayed(_play_elsewhere)(key, run, data, sys.path) for key, run in todo.items())
+        yield from parallel(jobs, in_order=False)(
+            delayed(_play_elsewhere)(key, run, data, sys.path) for key, run in todo.items()
+        )
 
 
 def _play_elsewhere(key: str, run: Run, data: Vectored, path: list[str]) -> tuple[str, Row]:

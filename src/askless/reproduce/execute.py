@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from askless.errors import AsklessError, InvalidInput, MissingExtra
 from askless.reproduce.jobs import Job, Labelled, run_job
 from askless.reproduce.store import Row, RowStore
+from askless.workers import parallel
 
 Progress: TypeAlias = Callable[[int, int], None]  # rows done now, rows to do
 _SECONDS_TO_CONNECT = 10
@@ -61,15 +62,14 @@ def _results(
 
 
 def _in_processes(todo: list[tuple[str, Job]], workers: int, data: Labelled | None) -> Iterator[tuple[str, Row]]:
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
     from askless.geometry.labels import warm_up
 
     warm_up("float64")  # compiles the kernels, if need be, once and not in every worker
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     try:
-        yield from parallel(delayed(_keyed)(key, job, data) for key, job in todo)
+        yield from parallel(workers, in_order=False)(delayed(_keyed)(key, job, data) for key, job in todo)
     except BrokenProcessPool as error:
         raise RunFailed(
             "A worker process was killed, often because memory ran out. The rows made so far are kept: run the same "

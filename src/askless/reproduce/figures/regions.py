@@ -17,6 +17,7 @@ from askless.reproduce.figures.style import DARK, GREY, PAGE, SMALL, new_figure,
 from askless.reproduce.paper import N_LABELS
 from askless.streams.partitions import Voronoi
 from askless.types import Guess
+from askless.workers import parallel
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -52,11 +53,10 @@ def regions(
     done: Callable[[], None] = lambda: None,
 ) -> list[Regions]:
     """The panels of one distribution: GHC(tau) after the same queries, for each tau. `done` is called after each."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     found = []
-    parallel = Parallel(n_jobs=jobs, return_as="generator")
-    for panel in parallel(delayed(_panel)(distribution, seed, tau, cells) for tau in taus):
+    for panel in parallel(jobs)(delayed(_panel)(distribution, seed, tau, cells) for tau in taus):
         found.append(panel)
         done()
     return found
