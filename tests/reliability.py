@@ -150,7 +150,6 @@ class Acknowledged:
 
     queries: dict[str, dict[str, Any]] = field(default_factory=dict)  # outcomes, by the caller's id
     answers: dict[int, str] = field(default_factory=dict)  # labels, by the ticket
-    withdrawn: set[int] = field(default_factory=set)  # tickets of which an expert was told that they need no answer
 
 
 class Load:
@@ -211,16 +210,10 @@ class Load:
         self.told.queries[id] = outcome
         if outcome["status"] != "asked":
             return
-        answered = self._send(http, f"tickets/{outcome['ticket']}/answer", {"label": label}, turn, allowed=(409,))
-        if answered.status_code == 409:
-            assert "withdrawn" in answered.json()["detail"], answered.text
-            self.told.withdrawn.add(outcome["ticket"])
-        else:
-            self.told.answers[outcome["ticket"]] = label
+        self._send(http, f"tickets/{outcome['ticket']}/answer", {"label": label}, turn)
+        self.told.answers[outcome["ticket"]] = label
 
-    def _send(
-        self, http: httpx.Client, path: str, body: dict[str, str], turn: int, allowed: tuple[int, ...] = ()
-    ) -> httpx.Response:
+    def _send(self, http: httpx.Client, path: str, body: dict[str, str], turn: int) -> httpx.Response:
         end = time.monotonic() + PATIENCE
         while True:
             server = self.servers[turn % len(self.servers)]
@@ -231,7 +224,7 @@ class Load:
                 self.lost += 1
             else:
                 self.statuses[response.status_code] += 1
-                if response.is_success or response.status_code in allowed:
+                if response.is_success:
                     return response
                 assert is_try_again(response), (response.status_code, response.text)
             assert time.monotonic() < end, f"{path} did not succeed within {PATIENCE} s"

@@ -123,7 +123,6 @@ def change(
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
     """Change a desk's settings; no example is lost. Another embedder: `askless desk reembed`."""
-    from askless.cli.common import allow_own_modules
     from askless.cli.label_open import user
     from askless.desk.live.configure import configure
     from askless.errors import InvalidInput
@@ -132,7 +131,6 @@ def change(
     wanted = _wanted(policy, costs, audit_rate, mode, when_able, lease_seconds, retention_days, **flags)
     if not wanted:
         raise InvalidInput("Nothing to set. Name a setting, such as --audit-rate 0.05; --help lists them.")
-    allow_own_modules()
     _run(database, desk, lambda live: configure(live, wanted, user()))
     typer.echo(f"Set {', '.join(sorted(wanted))} of the desk {desk}.".replace("_", " "))
 

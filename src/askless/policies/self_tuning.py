@@ -134,7 +134,7 @@ class SelfTuning(PolicyBase):
     def _guess(self, outlook: Outlook) -> Guess:
         names, ids, best = self._examples.names, self._examples.ids, outlook.labels[0]
         runner_up = names[outlook.labels[1]] if len(outlook.labels) > 1 else None
-        evidence = tuple([Support._make((ids[i], part)) for i, part in outlook.evidence(best, _EVIDENCE)])
+        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence(best, _EVIDENCE))
         return Guess(names[best], outlook.distances[0], runner_up, evidence=evidence, probability=outlook.probability)
 
     def _ask(self, outlook: Outlook, needed: float) -> Ask:

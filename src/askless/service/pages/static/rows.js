@@ -77,7 +77,8 @@ document.addEventListener("focusin", (event) => {
   rows.at = rows.last ? rows.all().indexOf(rows.last) : -1;
 });
 
-// A row that goes while it has the focus hands it to the one that comes into its place.
+// An answer that was asked for too soon is given once the service knows what is ticked. A row that goes while it has the
+// focus hands it to the one that comes into its place.
 new MutationObserver(() => {
   if (rows.wanted > Date.now() && rows.answer()) rows.wanted = 0;
   if (rows.last && !rows.last.isConnected && document.activeElement === document.body) {
