@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
@@ -122,6 +125,25 @@ def test_projection_agrees_with_the_reference(name: str, space: str) -> None:
 def test_projection_in_many_dimensions(d: int, space: str) -> None:
     for case in wide_cases(d, space):
         check(case)
+
+
+_NEARLY_INSIDE = """
+import numpy as np
+from askless.geometry.projection import distance_to_cone
+found = distance_to_cone(np.array([0.5, 0.5, 0.5, 0.5, 1e-7, 0.0]), np.eye(6)[:4])
+print(found.distance, found.gap)
+"""
+
+
+@pytest.mark.parametrize("mode", [{}, {"NUMBA_DISABLE_JIT": "1"}], ids=["compiled", "plain Python"])
+def test_nearly_inside_a_cone_whose_examples_are_all_far(mode: dict[str, str]) -> None:
+    """No example has a cosine above 1/2: none is near enough for a second look. Plain Python checks each index."""
+    found = subprocess.run(
+        [sys.executable, "-c", _NEARLY_INSIDE], env=os.environ | mode, capture_output=True, text=True, check=True
+    )
+    distance, gap = map(float, found.stdout.split())
+    assert distance - gap <= 1e-7 <= distance + ROUNDING
+    assert distance == pytest.approx(1e-7, abs=CLOSE)
 
 
 @pytest.mark.parametrize("space", SPACES)

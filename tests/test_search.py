@@ -188,6 +188,21 @@ def test_hull_decisions_are_those_of_exact_distances(name: str, space: str, dtyp
     check_world(make(name), space, dtype, "hull")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_query_behind_all_hulls_has_its_nearest_example_as_evidence(dtype: str) -> None:
+    """Case (ii) of the proposition: no weights of several examples come as near as one example alone."""
+    store = ExampleStore("sphere", dtype)
+    for label, group in enumerate([[[1.0, 0.2, 0.0], [1.0, 0.0, 0.3]], [[0.0, 1.0, 0.1], [0.1, 1.0, 0.0]]]):
+        for k, x in enumerate(group):
+            store.append(np.array(x), label, id=f"{label}{k}")
+    q = np.array([-0.4, -1.0, -0.2])
+    found = store.nearest_two(q, 1.0)
+    assert found.guessable
+    assert found.label == 0
+    assert [(support.id, support.weight) for support in found.evidence] == [("01", 1.0)]
+    is_evident(found, store, q, 1.0)
+
+
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", WORLDS)
 def test_nearest_decisions_are_those_of_exact_distances(name: str, space: str) -> None:

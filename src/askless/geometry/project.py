@@ -171,6 +171,8 @@ def project_nearby(P, scales, rows, n, q, y, high, k, picked, weights):
                 Y[m, h] = P[row, h] * scales[row] / s - q[h]
             where[m], along[m] = j, s
             m += 1
+    if m == 0:
+        return high, k
     origin, first = np.zeros(d), np.zeros(1, np.int64)
     spot, share = np.empty(d + 2, np.int64), np.empty(d + 2)
     ones, places = np.ones(m, np.float32), np.arange(m).astype(np.int32)

@@ -238,16 +238,29 @@ def explain(ix, i, q, qq, b, eps, hulls, zero, scratch, memo):
     undecided = low[i] <= zero < high[i]
     if recall(memo, i) >= 0 and not undecided:
         return
-    if not hulls or ix.big[i] >= 0 or undecided:
+    if not hulls or ix.big[i] >= 0 or undecided or not explain_by_gram(ix, i, q, qq, b, eps, low, high, memo):
         level[i] = max(level[i], MEASURED)
         refine(ix, i, q, qq, b, eps, hulls, np.inf, -1.0, 0.0, low, high, level, memo)
-        return
-    at, n = ix.start[i], ix.sizes[i]
+
+
+@part
+def explain_by_gram(ix, i, q, qq, b, eps, low, high, memo):
+    """The evidence from the Gram matrix; False where that gives no point, as for a query behind all the examples.
+
+    A Gram matrix that is singular up to rounding may give weight to more examples than span a point: then False, too.
+    """
+    at, n, room = ix.start[i], ix.sizes[i], memo.picked.shape[1]
     y, a = np.empty(n), np.empty(n)
     gather(ix, i, b, y)
-    gram_bounds(ix, i, y, qq, eps, a)
-    entry, k = new_entry(memo), 0
+    _, far = gram_bounds(ix, i, y, qq, eps, a)
+    k = 0
+    for j in range(n):
+        k += a[j] > 0.0
+    if not far < np.inf or k > room:
+        return False
+    entry = new_entry(memo)
     picked, weights = memo.picked[entry], memo.weights[entry]
+    k = 0
     for j in range(n):
         if a[j] > 0.0:
             picked[k], weights[k] = j, a[j]
@@ -256,3 +269,4 @@ def explain(ix, i, q, qq, b, eps, hulls, zero, scratch, memo):
     memo.slot[entry], memo.size[entry] = i, k
     high[i] = min(high[i], c * (1.0 + REL))
     low[i] = min(low[i], high[i])
+    return True
