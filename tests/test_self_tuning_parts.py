@@ -245,7 +245,8 @@ def test_candidates_are_judged_by_the_models() -> None:
 
 def look(history: History, examples: OrderedExamples, x: Floats, *, closed: bool = False) -> None:
     seen = examples.seen_from(x)[None]
-    history.outlooks(seen, seen @ examples.rows.T, closed=closed)
+    found = neighbourhoods(examples, seen, seen @ examples.rows.T, np.array([len(examples)]))
+    history.outlooks(seen, found, closed=closed)
 
 
 @spaces

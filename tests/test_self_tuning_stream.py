@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -67,6 +69,27 @@ def test_many_at_once_are_decided_as_things_stand() -> None:
     for together, alone in found:
         assert together.label == alone.label
         assert together.probability == pytest.approx(alone.probability, abs=1e-5)
+
+
+def test_a_block_that_was_looked_at_ahead_is_dropped_when_something_changes() -> None:
+    """After a long calm the next block is being looked at while one is decided; a change in between counts at once."""
+    X, y = queries(80, 1500)
+    one, block = SelfTuning(), SelfTuning()
+    for i, (x, label) in enumerate(zip(X[:800], y, strict=False)):
+        for policy in (one, block):
+            policy.learn(x, label, id=i)
+    assert list(block.stream(X[800:1100])) == [one.decide(x) for x in X[800:1100]]
+    for i, decision in enumerate(block.stream(X[1100:])):
+        assert decision == one.decide(X[1100 + i])
+        for policy in (one, block):
+            if i in (3, 64, 140):
+                policy.learn(X[1100 + i], y[1100 + i], id=1100 + i)
+            elif i == 200:
+                policy.forget(7)
+            elif i == 280:
+                policy.relabel(9, "label 3")
+    names = {thread.name for thread in threading.enumerate()}
+    assert not any(name.startswith("askless-ahead") for name in names)
 
 
 def test_what_is_relabelled_between_two_queries_counts_for_the_next() -> None:

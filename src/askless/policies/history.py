@@ -81,11 +81,10 @@ class History:
         if position < self._fitted_at or len(self._examples) < self._fitted_at:
             self._fitted_at = -1
 
-    def outlooks(self, queries: NDArray[np.float32], products: NDArray[np.float32], *, closed: bool) -> list[Outlook]:
-        """What the examples say to each query; `closed` where no label can be new, `products` with all rows."""
+    def outlooks(self, queries: NDArray[np.float32], found: Neighbourhoods, *, closed: bool) -> list[Outlook]:
+        """What the neighbourhoods of queries among all examples say to each; `closed` where no label can be new."""
         self._fit()
         examples, n = self._examples, len(self._examples)
-        found = neighbourhoods(examples, queries, products, np.full(len(queries), n))
         likely, order = self._judged(found, closed)
         fitted, same = self._choice is not None, found.similarity.max(axis=1) >= 1.0 - 1e-6
         outlooks = []

@@ -1,4 +1,4 @@
-"""Compiled parts of the local regression, each for a block of queries: the nearest examples, the solve, the candidates.
+"""Compiled parts of the local regression, each for a block of queries: the regressions, the candidates, their chances.
 
 What they compute for a query depends on that query and the examples alone, to the last bit, and not on the block that
 it comes in. The products of a block with all examples, which BLAS rounds by the shape of the block, only say where to
@@ -143,65 +143,168 @@ def _all_alike(found: Array, count: int, numbers: Array) -> bool:
     return others == 0
 
 
-@kernel
-def nearest(keys: Array, upto: Array, at: Places, lengths: Array, queries: Array, most: int,
-            near: Array, distances: Array, seen: Array, sizes: Array) -> None:  # fmt: skip
-    """The `most` nearest of the first `upto` examples to each query, oldest first.
+@part
+def _nearest(keys: Array, upto: int, at: Places, lengths: Array, longest: float, q: Array, most: int, found: Array,
+             measured: Array) -> int:  # fmt: skip
+    """The `most` nearest of the first `upto` examples to a query, oldest first; returns how many.
 
-    `keys` are <q, p> - |p|^2 / 2 in float32, up to a constant: the larger, the nearer. What may be among the nearest
-    is measured. Where all of the nearest have one label, one more comes along: the nearest with another. `distances`
-    are squared, `seen` are the examples as seen from the nearest: in float32 that keeps what lies between them.
+    What may be among the nearest is measured. Where all of the nearest have one label, one more comes along: the
+    nearest with another.
     """
     rows, numbers, dim = at.rows, at.numbers, at.rows.shape[1]
-    found, measured, longest = np.empty(len(rows) + 1, np.int64), np.empty(len(rows) + 1), lengths.max()
-    for b in range(len(queries)):
-        q, stop = queries[b], upto[b]
-        length = np.sqrt(_square_distance(q, np.zeros_like(q)))
-        count = _may_be_nearest(keys[b], stop, lengths, longest, length, dim, most, found)
-        for k in range(count):
-            measured[k] = _square_distance(rows[found[k]], q)
-        count = _keep_nearest(found, measured, count, most)
-        if stop > most and _all_alike(found, count, numbers):
-            other = _another_label(keys[b], lengths, stop, length, rows, q, numbers, numbers[found[0]])
-            if other >= 0:
-                place = count
-                while place > 0 and found[place - 1] > other:
-                    found[place], measured[place] = found[place - 1], measured[place - 1]
-                    place -= 1
-                found[place], measured[place] = other, _square_distance(rows[other], q)
-                count += 1
-        sizes[b], middle = count, found[np.argmin(measured[:count])]
-        for k in range(count):
-            near[b, k], distances[b, k] = found[k], measured[k]
-            _subtract(rows[found[k]], rows[middle], seen[b, k])
+    length = np.sqrt(_square_distance(q, np.zeros_like(q)))
+    count: int = _may_be_nearest(keys, upto, lengths, longest, length, dim, most, found)
+    for k in range(count):
+        measured[k] = _square_distance(rows[found[k]], q)
+    count = _keep_nearest(found, measured, count, most)
+    if upto > most and _all_alike(found, count, numbers):
+        other = _another_label(keys, lengths, upto, length, rows, q, numbers, numbers[found[0]])
+        if other >= 0:
+            place = count
+            while place > 0 and found[place - 1] > other:
+                found[place], measured[place] = found[place - 1], measured[place - 1]
+                place -= 1
+            found[place], measured[place] = other, _square_distance(rows[other], q)
+            count += 1
+    return count
 
 
 # -- the regression ---------------------------------------------------------------------------------------------------
-@kernel
-def exponents(gram: Array, spread: Array, out: Array) -> None:
-    """-|p - r|^2 / D for each two of the nearest, from their inner products as seen from one of them."""
-    for b in range(len(gram)):
-        for i in range(gram.shape[1]):
-            own = np.float64(gram[b, i, i])
-            for j in range(gram.shape[1]):
-                out[b, i, j] = -(own + gram[b, j, j] - 2.0 * np.float64(gram[b, i, j])) / spread[b]
+@part
+def _exp(x: Array, bits: Array) -> None:
+    """Replace x, of which nothing is positive beyond rounding, by its exponentials; `bits` is scratch.
+
+    exp(x) = 2^k exp(r) with |r| <= ln(2) / 2, by its series: within two units in the last place, in vector registers,
+    where a call of the library's exp would be one number at a time. Below -700 all are exp(-700).
+    """
+    power = bits.view(np.float64)
+    for j in range(len(x)):
+        y = max(x[j], -700.0)
+        k = np.floor(y * 1.4426950408889634 + 0.5)
+        r = (y - k * 0.693145751953125) - k * 1.42860682030941723212e-6
+        series = 1.0 + r * (1.0 / 13.0)
+        series = 1.0 + r * (1.0 / 12.0) * series
+        series = 1.0 + r * (1.0 / 11.0) * series
+        series = 1.0 + r * (1.0 / 10.0) * series
+        series = 1.0 + r * (1.0 / 9.0) * series
+        series = 1.0 + r * (1.0 / 8.0) * series
+        series = 1.0 + r * (1.0 / 7.0) * series
+        series = 1.0 + r * (1.0 / 6.0) * series
+        series = 1.0 + r * (1.0 / 5.0) * series
+        series = 1.0 + r * (1.0 / 4.0) * series
+        series = 1.0 + r * (1.0 / 3.0) * series
+        series = 1.0 + r * (1.0 / 2.0) * series
+        x[j] = 1.0 + r * series
+        bits[j] = (np.int64(k) + 1023) << 52
+    for j in range(len(x)):
+        x[j] *= power[j]
+
+
+@part
+def _inner_products(x: Array, n: int, out: Array) -> None:
+    """The upper half of the inner products of the first n rows, in tiles of four by two; x has three rows to spare.
+
+    For matrices as small as this one, half the time of BLAS, which would wake its threads besides.
+    """
+    zero = np.float32(0.0)
+    for i in range(0, n, 4):
+        a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
+        for j in range(i, n, 2):
+            p, q = x[j], x[j + 1]
+            ap, bp, cp, dp, aq, bq, cq, dq = zero, zero, zero, zero, zero, zero, zero, zero
+            for k in range(len(p)):
+                ap += a[k] * p[k]
+                aq += a[k] * q[k]
+                bp += b[k] * p[k]
+                bq += b[k] * q[k]
+                cp += c[k] * p[k]
+                cq += c[k] * q[k]
+                dp += d[k] * p[k]
+                dq += d[k] * q[k]
+            out[i, j], out[i + 1, j], out[i + 2, j], out[i + 3, j] = ap, bp, cp, dp
+            out[i, j + 1], out[i + 1, j + 1], out[i + 2, j + 1], out[i + 3, j + 1] = aq, bq, cq, dq
+
+
+@part
+def _kernel_matrix(gram: Array, n: int, spread: float, ridge: float, out: Array, bits: Array) -> None:
+    """exp(-|p - r|^2 / D) for each two of the nearest, from their inner products; the upper half, with the ridge."""
+    squares = np.empty(n)
+    for i in range(n):
+        squares[i] = gram[i, i]
+    for i in range(n):
+        own, later = squares[i], out[i, i + 1 : n]
+        for j in range(i + 1, n):
+            later[j - i - 1] = -(own + squares[j] - 2.0 * np.float64(gram[i, j])) / spread
+        _exp(later, bits)
+        out[i, i] = 1.0 + ridge
+
+
+@part
+def _eliminate(matrix: Array, i: int, stop: int, n: int) -> None:
+    """Make row i of the factor, and take its part out of the rows after it, up to `stop`."""
+    row, pivot = matrix[i], 1.0 / np.sqrt(matrix[i, i])
+    for j in range(i, n):
+        row[j] *= pivot
+    for k in range(i + 1, stop):
+        other, c = matrix[k], row[k]
+        for j in range(k, n):
+            other[j] -= c * row[j]
+
+
+@part
+def _factor(matrix: Array, n: int) -> None:
+    """Replace the upper half by U with U' U = matrix; four rows at a time are taken out of the rows after them."""
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        for k in range(i, i + 4):
+            _eliminate(matrix, k, i + 4, n)
+        p, q, r, s = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        for k in range(i + 4, n):
+            other, a, b, c, d = matrix[k], p[k], q[k], r[k], s[k]
+            for j in range(k, n):
+                other[j] -= a * p[j] + b * q[j] + c * r[j] + d * s[j]
+    for i in range(whole, n):
+        _eliminate(matrix, i, n, n)
+
+
+@part
+def _solve(upper: Array, n: int, y: Array) -> None:
+    """Replace y by the solution of U' U x = y."""
+    for i in range(n):
+        y[i] /= upper[i, i]
+        for j in range(i + 1, n):
+            y[j] -= y[i] * upper[i, j]
+    for i in range(n - 1, -1, -1):
+        total = 0.0
+        for j in range(i + 1, n):
+            total += upper[i, j] * y[j]
+        y[i] = (y[i] - total) / upper[i, i]
 
 
 @kernel
-def solve(lower: Array, x: Array) -> None:
-    """Replace each row b of x by the solution of L L' x = b."""
-    n = lower.shape[1]
-    for b in range(len(lower)):
-        factor, y = lower[b], x[b]
-        for i in range(n):
-            total = 0.0
-            for j in range(i):
-                total += factor[i, j] * y[j]
-            y[i] = (y[i] - total) / factor[i, i]
-        for i in range(n - 1, -1, -1):
-            y[i] /= factor[i, i]
-            for j in range(i):
-                y[j] -= y[i] * factor[i, j]
+def regressions(keys: Array, upto: Array, at: Places, lengths: Array, queries: Array, spread: Array, ridge: float,
+                near: Array, distances: Array, part: Array, sizes: Array) -> None:  # fmt: skip
+    """The nearest of the first `upto` examples to each query, their squared distances, and the part of each.
+
+    `keys` are <q, p> - |p|^2 / 2 in float32, up to a constant: the larger, the nearer. The nearest are multiplied with
+    each other as seen from the first of them: in float32 that keeps what lies between them.
+    """
+    rows, dim, most = at.rows, at.rows.shape[1], near.shape[1] - 1
+    found, measured, longest = np.empty(len(rows) + 1, np.int64), np.empty(len(rows) + 1), lengths.max()
+    seen, bits = np.zeros((most + 4, dim), np.float32), np.empty(most + 4, np.int64)
+    gram, matrix = np.empty((most + 4, most + 4), np.float32), np.empty((most + 4, most + 4))
+    for b in range(len(queries)):
+        n: int = _nearest(keys[b], upto[b], at, lengths, longest, queries[b], most, found, measured)
+        sizes[b], middle = n, found[np.argmin(measured[:n])]
+        for k in range(n):
+            near[b, k], distances[b, k] = found[k], measured[k]
+            part[b, k] = -measured[k] / spread[b]
+            _subtract(rows[found[k]], rows[middle], seen[k])
+        _inner_products(seen, n, gram)
+        _kernel_matrix(gram, n, spread[b], ridge, matrix, bits)
+        _factor(matrix, n)
+        _exp(part[b, :n], bits)
+        _solve(matrix, n, part[b])
 
 
 # -- the candidates ---------------------------------------------------------------------------------------------------

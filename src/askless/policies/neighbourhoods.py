@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,8 +17,6 @@ NEIGHBOURS = 96
 RIDGE = 0.05
 CANDIDATES = 6
 FEATURES = 3
-
-_TOGETHER = 16  # regressions: what they need at a time stays in the processor's cache
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
@@ -68,15 +65,7 @@ def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floa
     lengths = np.sqrt(examples.squares)
     near = np.zeros((count, NEIGHBOURS + 1), dtype=np.int64)
     distances, part, sizes = np.full(near.shape, np.inf), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
-    seen = np.empty((_TOGETHER, NEIGHBOURS + 1, queries.shape[1]), dtype=np.float32)
-    for start in range(0, count, _TOGETHER):
-        some = slice(start, start + _TOGETHER)
-        kernels.nearest(
-            keys[some], upto[some], at, lengths, queries[some], NEIGHBOURS,
-            near[some], distances[some], seen, sizes[some],
-        )  # fmt: skip
-        for size, own in _equally_many(sizes[some]):
-            part[some][own, :size] = _parts(seen[own, :size], distances[some][own, :size], spread[some][own])
+    kernels.regressions(keys, upto, at, lengths, queries, spread, RIDGE, near, distances, part, sizes)
     similarity = 1.0 - distances / spread[:, None]
     labels, closest = np.zeros((count, CANDIDATES), dtype=np.int64), np.zeros((count, CANDIDATES), dtype=np.int64)
     features, found = np.zeros((count, CANDIDATES, FEATURES)), np.zeros(count, dtype=np.int64)
@@ -84,25 +73,6 @@ def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floa
         at, upto, queries, spread, examples.on_sphere, near, sizes, similarity, part, labels, features, closest, found
     )
     return Neighbourhoods(sizes, near, similarity, part, found, labels, features, closest)
-
-
-def _equally_many(sizes: Places) -> Iterator[tuple[int, slice | Places]]:
-    """The lines of each size: as a slice where that is all of them, so that nothing needs to be copied."""
-    distinct = set(sizes.tolist())
-    for size in distinct:
-        yield size, slice(len(sizes)) if len(distinct) == 1 else np.flatnonzero(sizes == size)
-
-
-def _parts(seen: Floats32, distances: Floats, spread: Floats) -> Floats:
-    """The part of each of the nearest, for queries that have equally many; `seen` are these, from one of them."""
-    kernel = np.empty((*distances.shape, distances.shape[1]))
-    kernels.exponents(seen @ seen.transpose(0, 2, 1), spread, kernel)
-    np.exp(kernel, out=kernel)
-    diagonal = np.arange(distances.shape[1])
-    kernel[:, diagonal, diagonal] = 1.0 + RIDGE
-    part: Floats = np.exp(-distances / spread[:, None])
-    kernels.solve(np.linalg.cholesky(kernel), part)
-    return part
 
 
 @cache

@@ -7,6 +7,7 @@ kept for each example as they were once it had been learned.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ class OrderedExamples:
         self._members = LabelMembers()
         self.ids: list[ExampleId] = []
         self._position: dict[ExampleId, int] = {}
+        self.lock = threading.Lock()  # held by who changes the examples, and by who looks at them from another thread
         self.moves = 0  # how often rows were taken out or measured anew: products with them from before are void
         self.changes = 0  # of any kind but another name for a label
         self._next_id = 0
@@ -91,7 +93,7 @@ class OrderedExamples:
         return tuple(self.names[k] for k in dict.fromkeys(self.numbers.tolist()))
 
     def seen_from(self, x: Vector) -> NDArray[np.float32]:
-        """The vector as the rows are kept."""
+        """The vector, or each row of a matrix, as the rows are kept."""
         return self.scaled(x).astype(np.float32)
 
     def scaled(self, x: Vector) -> NDArray[np.float64]:

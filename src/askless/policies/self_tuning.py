@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from askless.geometry.blocks import block_rows
 from askless.geometry.store import ExampleStore
 from askless.inputs import as_costs, as_decision, as_matrix
 from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
 from askless.policies.history import FIRST_FIT, History, Outlook
+from askless.policies.lookahead import Block, blocks, look
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import (
     PAPER_COSTS,
@@ -67,6 +67,7 @@ class SelfTuning(PolicyBase):
         self._history = History(self._examples)
         self._value = AnswerValue(self.costs)
         self._hulls: ExampleStore | None = None
+        self._calm = 0  # decisions of streams since something was learned between two of them
 
     def params(self) -> dict[str, Any]:
         """The arguments that make a policy like this one."""
@@ -79,49 +80,38 @@ class SelfTuning(PolicyBase):
         q = self._vector(x)
         if not len(self._examples):
             return Ask(NoExamples())
-        return self._decide(q, *self._outlooks(self._examples.seen_from(q)[None]))
+        block = look(self._examples, [q], True)
+        assert block.found is not None  # it was asked for
+        return self._decide(q, *self._history.outlooks(block.seen, block.found, closed=self._all_labels_seen))
 
     def stream(self, X: ArrayLike) -> Iterator[Decision]:
         """Yield the decision on each row in turn; what is learned between two of them counts for the next.
 
         The products of a block of queries with the examples are made at once, in one pass over these. As long as
-        nothing is learned, twice as many queries are looked at together each time.
+        nothing is learned, twice as many queries are looked at together each time; once that is whole blocks, the
+        next one is looked at by a second thread while this one is being decided.
         """
-        queries = [self._vector(x) for x in as_matrix(X, self.dim)]
-        start = 0
-        while start < len(queries):
-            stop = start + block_rows(len(self._examples))
-            yield from self._block(queries[start:stop])
-            start = stop
+        rows = [self._vector(x) for x in as_matrix(X, self.dim)]
+        for queries, block in blocks(self._examples, rows, lambda: self._calm):
+            yield from self._block(queries, block)
 
-    def _block(self, queries: list[Vector]) -> Iterator[Decision]:
-        examples, moves, known = self._examples, self._examples.moves, len(self._examples)
-        if not known:
-            yield from map(self.decide, queries)
-            return
-        seen = np.array([examples.seen_from(q) for q in queries])
-        products = seen @ examples.rows.T
-        start, ahead = 0, 1
+    def _block(self, queries: Sequence[Vector], block: Block) -> Iterator[Decision]:
+        examples, start = self._examples, 0
         while start < len(queries):
-            changes, stop = examples.changes, start + ahead
-            if examples.moves != moves:
+            if examples.moves != block.moves or not block.products.size:
                 yield from map(self.decide, queries[start:])
                 return
-            later = seen[start:stop] @ examples.rows[known:].T
-            there = np.hstack([products[start:stop], later]) if later.size else products[start:stop]
-            outlooks = self._outlooks(seen[start:stop], there)
-            ahead *= 2
-            for outlook in outlooks:
+            changes, stop = examples.changes, start + max(1, self._calm)
+            if block.found is not None and block.changes == changes:
+                seen, found = block.seen, block.found
+            else:
+                seen, found = block.seen[start:stop], block.neighbourhoods(examples, start, stop)
+            for outlook in self._history.outlooks(seen, found, closed=self._all_labels_seen):
                 yield self._decide(queries[start], outlook)
                 start += 1
-                if examples.changes != changes:
-                    ahead = 1
+                self._calm = self._calm + 1 if examples.changes == changes else 0
+                if not self._calm:
                     break
-
-    def _outlooks(self, seen: NDArray[np.float32], products: NDArray[np.float32] | None = None) -> list[Outlook]:
-        if products is None:
-            products = seen @ self._examples.rows.T
-        return self._history.outlooks(seen, products, closed=self._all_labels_seen)
 
     def _decide(self, q: Vector, outlook: Outlook) -> Decision:
         if len(outlook.conflict) > 1:
@@ -192,7 +182,8 @@ class SelfTuning(PolicyBase):
     def learn(self, x: ArrayLike, label: Label, id: ExampleId | None = None) -> ExampleId:
         """Take an expert's answer as an example, and return the example's id."""
         q = self._vector(x, "an example")
-        key = self._examples.append(q, label, id)
+        with self._examples.lock:
+            key = self._examples.append(q, label, id)
         if q.shape[0] <= _HULL_DIM:
             if self._hulls is None:
                 self._hulls = ExampleStore(self.space, "float64")
@@ -209,7 +200,8 @@ class SelfTuning(PolicyBase):
         if not positions:
             return
         keys = [self._examples.ids[position] for position in positions]
-        self._examples.remove(positions)
+        with self._examples.lock:
+            self._examples.remove(positions)
         self._history.changed(positions[0])
         if not len(self._examples):  # the next example may have another dimension
             self._hulls = None
@@ -236,7 +228,8 @@ class SelfTuning(PolicyBase):
         self._relabel(np.flatnonzero(self._examples.numbers == number).tolist(), into)
 
     def _relabel(self, positions: list[int], label: Label) -> None:
-        self._examples.relabel(positions, label)
+        with self._examples.lock:
+            self._examples.relabel(positions, label)
         self._history.changed(positions[0])
         if self._hulls is not None:
             name = self._examples.names[self._examples.numbers[positions[0]]]
@@ -275,7 +268,8 @@ class SelfTuning(PolicyBase):
 
     def restore(self, state: State) -> None:
         """Take over what `state` gave."""
-        self._examples.restore(state)
+        with self._examples.lock:
+            self._examples.restore(state)
         self._history.restore(state)
         self._value.restore(state)
         if self._examples.dim is not None and self._examples.dim <= _HULL_DIM:
