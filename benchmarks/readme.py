@@ -1,4 +1,7 @@
-"""The README's table of figures, made from the rows: `python -m benchmarks.readme` rewrites that section."""
+"""The tables of figures, made from the rows: `python -m benchmarks.readme` rewrites those sections.
+
+All rows stand in this folder's README; the project's README has the headlines and every bound that is missed.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +13,54 @@ from askless.errors import AsklessError, InvalidInput
 from benchmarks.rows import read_rows
 from benchmarks.run import OUT
 
-README = Path(__file__).parents[1] / "README.md"
+README, EVERY = Path(__file__).parents[1] / "README.md", Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
+HEADLINES = (
+    "decision-sphere-d1024", "nnls-equal-decisions", "memory-peak-d768", "reproduce-all-tables", "self-tuning-cold",
+    "self-tuning-wrong-answers", "service-requests", "service-start",
+)  # fmt: skip
 Cells = Mapping[str, str]  # one row of the file, by column
 
 
 def main() -> int:
-    """Rewrite the section; without rows it becomes empty, and a message says why."""
+    """Rewrite the sections; without rows they become empty, and a message says why."""
     try:
         rows = list(read_rows(OUT).values())
-        text = README.read_text(encoding="utf-8")
-        README.write_text(replaced(text, section(rows)), encoding="utf-8")
+        new = {
+            path: replaced(path.read_text(encoding="utf-8"), section(rows, chosen), path)
+            for path, chosen in ((README, HEADLINES), (EVERY, None))
+        }
+        for path, text in new.items():
+            path.write_text(text, encoding="utf-8")
     except AsklessError as problem:
         print(f"benchmarks: {problem}", file=sys.stderr)
         return 2
     if not rows:
-        print(f"benchmarks: no rows in {OUT.name}, so the section of the README is empty. Run `make bench` first.")
+        print(f"benchmarks: no rows in {OUT.name}, so the tables are empty. Run `make bench` first.")
     return 0
 
 
-def section(rows: Iterable[Cells]) -> str:
+def section(rows: Iterable[Cells], chosen: Sequence[str] | None = None) -> str:
     """What stands between the two markers: on what the rows were measured, which bounds they miss, and a table.
 
-    Rows of a quick run are left out, because the bounds are not meant for their sizes.
+    Of the rows in the table those that are chosen, where some are, and all that miss their bound. Rows of a quick run
+    are left out, because the bounds are not meant for their sizes.
     """
     full = [row for row in rows if row["quick"] == "False"]
     if not full:
         return ""
+    shown = [row for row in full if chosen is None or row["name"] in chosen or row["reached"] == "no"]
     lines = [_measured_on(full), _missed(full), ""]
     lines += ["| row | what | size | measured | to reach | |", "| --- | --- | --- | --- | --- | --- |"]
-    return "\n".join([*lines, *map(_line, full)]) + "\n"
+    return "\n".join([*lines, *map(_line, shown)]) + "\n"
 
 
-def replaced(text: str, new: str) -> str:
+def replaced(text: str, new: str, path: Path = README) -> str:
     """The text with another section between the markers."""
     before, begin, rest = text.partition(f"{BEGIN}\n")
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise InvalidInput(f"README.md has no section between {BEGIN} and {END}, each on a line of its own; add them.")
+        raise InvalidInput(f"{path} has no section between {BEGIN} and {END}, each on a line of its own; add them.")
     return f"{before}{begin}{new}{end}{after}"
 
 
@@ -86,7 +99,14 @@ def _pair(row: Cells) -> str:
         return f" ({_time(ours)} against {_time(other)})"
     if unit == "bytes":
         return f" ({ours / 1e6:,.0f} MB against {other / 1e6:,.0f} MB)"
-    return f" ({ours:g} of {other:g} {unit})" if other else ""
+    if not other:
+        return ""
+    between = "of" if unit == "decisions" else "against"
+    return f" ({_figure(ours)} {between} {_figure(other)}{unit and f' {unit}'})"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100.0 else f"{value:.3g}"
 
 
 def _time(seconds: float) -> str:

@@ -287,9 +287,11 @@ def cells(name: str, value: float, reached: str = "yes", quick: str = "False") -
 
 
 def test_the_figures_are_those_of_the_rows(bench: Any) -> None:
-    rows = bench.read_rows(bench.OUT).values()
-    expected = f"{bench.BEGIN}\n{bench.section(rows)}{bench.END}\n"
-    assert expected in text_of("README.md"), "run `.venv/bin/python -m benchmarks.readme`"
+    rows = bench.read_rows(bench.OUT)
+    assert set(bench.HEADLINES) <= set(rows)
+    for name, chosen in (("README.md", bench.HEADLINES), ("benchmarks/README.md", None)):
+        expected = f"{bench.BEGIN}\n{bench.section(rows.values(), chosen)}{bench.END}\n"
+        assert expected in text_of(name), "run `.venv/bin/python -m benchmarks.readme`"
 
 
 def test_a_missed_bound_is_named_and_marked(bench: Any) -> None:
@@ -300,6 +302,9 @@ def test_a_missed_bound_is_named_and_marked(bench: Any) -> None:
     assert set(lines) == {"fast", "slow"}  # a quick run says nothing about the bounds
     assert lines["fast"].endswith("| **1.5** (3 ms against 2 ms) | at most 2 | reached |")
     assert lines["slow"].endswith("| **2.5** (3 ms against 2 ms) | at most 2 | **missed** |")
+    few = bench.section([cells("fast", 1.5), cells("slow", 2.5, "no"), cells("other", 1.9)], ["other"])
+    assert [line.split("`")[1] for line in few.splitlines() if line.startswith("| `")] == ["slow", "other"]
+    assert "Of 3 bounds, 1 is missed: `slow`." in few
     assert "Every one of 2 bounds is reached." in bench.section([cells("fast", 1.5), cells("other", 1.9)])
 
 
@@ -307,7 +312,10 @@ def test_only_the_section_is_rewritten(
     bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     readme = tmp_path / "README.md"
+    every = tmp_path / "every.md"
     monkeypatch.setattr(bench, "README", readme)
+    monkeypatch.setattr(bench, "EVERY", every)
+    every.write_text("<!-- bench -->\n<!-- /bench -->\n", encoding="utf-8")
     monkeypatch.setattr(bench, "OUT", tmp_path / "rows.csv")
     readme.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n", encoding="utf-8")
     assert bench.main() == 0
