@@ -31,9 +31,11 @@ TEXTS_A_LABEL = 3
 Outcome: TypeAlias = dict[str, Any]  # calls, mistakes; of our runs also `sure` and `right`, a figure for each guess
 _SOURCES = (
     "self_tuning",
+    "lookahead",
     "history",
     "neighbourhoods",
     "neighbourhood_kernels",
+    "candidate_kernels",
     "label_members",
     "choice_model",
     "answer_value",

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from askless.policies.answer_value import AnswerValue
+from askless.policies.candidate_kernels import judge
 from askless.policies.choice_model import fit_binary, fit_choice
 from askless.policies.history import History
 from askless.policies.label_members import _MANY
-from askless.policies.neighbourhood_kernels import judge
 from askless.policies.neighbourhoods import NEIGHBOURS, RIDGE, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 from askless.policies.self_tuning import SelfTuning

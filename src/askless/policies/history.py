@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.policies.candidate_kernels import judge
 from askless.policies.choice_model import fit_binary, fit_choice
-from askless.policies.neighbourhood_kernels import judge
 from askless.policies.neighbourhoods import CANDIDATES, FEATURES, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry.jit import told_of_compiling
-from askless.policies import neighbourhood_kernels as kernels
+from askless.policies.candidate_kernels import candidates, judge
+from askless.policies.neighbourhood_kernels import regressions
 from askless.policies.ordered_examples import OrderedExamples
 
 NEIGHBOURS = 96
@@ -65,11 +66,11 @@ def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floa
     lengths = np.sqrt(examples.squares)
     near = np.zeros((count, NEIGHBOURS + 1), dtype=np.int64)
     distances, part, sizes = np.full(near.shape, np.inf), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
-    kernels.regressions(keys, upto, at, lengths, queries, spread, RIDGE, near, distances, part, sizes)
+    regressions(keys, upto, at, lengths, queries, spread, RIDGE, near, distances, part, sizes)
     similarity = 1.0 - distances / spread[:, None]
     labels, closest = np.zeros((count, CANDIDATES), dtype=np.int64), np.zeros((count, CANDIDATES), dtype=np.int64)
     features, found = np.zeros((count, CANDIDATES, FEATURES)), np.zeros(count, dtype=np.int64)
-    kernels.candidates(
+    candidates(
         at, upto, queries, spread, examples.on_sphere, near, sizes, similarity, part, labels, features, closest, found
     )
     return Neighbourhoods(sizes, near, similarity, part, found, labels, features, closest)
@@ -85,6 +86,4 @@ def warm_up() -> None:
         queries: Any = np.eye(2, dtype=np.float32)
         found = _neighbourhoods(examples, queries, queries @ examples.rows.T, np.array([1, 2]))
         likely, order = np.zeros(found.labels.shape), np.zeros(found.labels.shape, dtype=np.int64)
-        kernels.judge(
-            found.features, found.found, np.zeros(FEATURES), 1.0, np.zeros(0), np.zeros((2, 3)), likely, order
-        )
+        judge(found.features, found.found, np.zeros(FEATURES), 1.0, np.zeros(0), np.zeros((2, 3)), likely, order)
