@@ -65,6 +65,18 @@ def test_settings_are_saved_told_and_taken_back(pages: Site) -> None:
 
 
 @needs_browser
+def test_a_click_on_save_right_after_the_typing_is_not_lost(pages: Site) -> None:
+    desk = pages.make_desk("at-once")
+    page = open_settings(pages, desk)
+    save(page)
+    expect(page.get_by_text("Everything is saved already.")).to_be_visible()
+    setting(page, "Lease").get_by_role("spinbutton").fill("120")
+    page.get_by_role("button", name="Save").click(force=True)  # whatever the page has heard of the typing by then
+    expect(page.get_by_text("Saved. Lease")).to_be_visible()
+    assert settings_of(pages, desk)["lease_seconds"] == 120
+
+
+@needs_browser
 def test_the_policy_is_chosen_from_those_that_may_be_named_here(pages: Site) -> None:
     desk = pages.make_desk("policy", policy="ghc:0.8")
     page = open_settings(pages, desk)

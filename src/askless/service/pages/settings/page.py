@@ -76,7 +76,8 @@ class _Settings:
             self._unsaved = words("span", "").classes("text").props("role=status")
             ui.space()
             self._reset = ui.button("Discard", on_click=self._discard).props("flat no-caps")
-            self._button = ui.button("Save", on_click=self._save).props("unelevated no-caps")
+            # Never disabled: a click right after the typing would be lost, since the page has not heard of it yet.
+            ui.button("Save", on_click=self._save).props("unelevated no-caps")
 
     # -- what changes ----------------------------------------------------------------------------------------------
     async def start(self) -> None:
@@ -118,7 +119,6 @@ class _Settings:
         changed = [TITLES[name].lower() for name, field in self._fields.items() if field.is_changed]
         self._unsaved.set_text(f"Not saved yet: {', '.join(changed)}." if changed else "Everything is saved.")
         self._kept.keep()
-        self._button.set_enabled(bool(changed))
         self._reset.set_visibility(bool(changed))
 
     async def _show_effect(self) -> None:
@@ -151,6 +151,9 @@ class _Settings:
         contested = [field.title.lower() for field in self._fields.values() if field.is_contested]
         if contested:
             self._seat.say(f"Decide first which {contested[0]} is to hold: yours or the other.", wrong=True)
+            return
+        if not any(field.is_changed for field in self._fields.values()):
+            self._seat.say("Everything is saved already.")
             return
         changes, before, who = self._typed(), self._stands, self._seat.who
         if not changes:
