@@ -41,7 +41,7 @@ bench: $(READY)  ## every figure of the README and the docs, as rows in benchmar
 soak: $(READY) debian  ## the long checks at full size: geometry against its reference; the service killed, starved, soaked
 	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search.py
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds $(PY) -m pytest -n $(WORKERS) $(KERNEL_TESTS)  # every index checked
-	ASKLESS_SOAK=1 ASKLESS_SOAK_OUT=benchmarks/soak $(PY) -m pytest tests/test_reliability_*.py tests/test_service_schemathesis.py
+	ASKLESS_SOAK=1 ASKLESS_SOAK_OUT=benchmarks/soak $(PY) -m pytest -o faulthandler_timeout=3600 tests/test_reliability_*.py tests/test_service_schemathesis.py
 
 screenshots: $(READY) debian  ## the pictures of the pages in docs/pages, taken anew; look at each
 	$(PY) -m docs.screens
