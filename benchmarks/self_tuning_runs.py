@@ -32,6 +32,7 @@ Outcome: TypeAlias = dict[str, Any]  # calls, mistakes; of our runs also `sure` 
 _SOURCES = (
     "self_tuning",
     "lookahead",
+    "hull_rule",
     "history",
     "neighbourhoods",
     "neighbourhood_kernels",

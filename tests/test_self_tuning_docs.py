@@ -29,13 +29,13 @@ def test_missed_bounds_and_missing_rows_are_shown_as_such(monkeypatch: pytest.Mo
 
 
 def test_the_constants_on_the_page_are_those_of_the_code() -> None:
-    from askless.policies import answer_value, history, neighbourhoods, self_tuning
+    from askless.policies import answer_value, history, hull_rule, neighbourhoods, self_tuning
 
     said = re.sub(r"\s+", " ", PAGE)
     assert f"The {neighbourhoods.NEIGHBOURS} examples nearest" in said
     assert f"(t + {answer_value._HORIZON}) L / (C a), at most {answer_value._MOST:g} questions" in said
     assert f"the last {answer_value._RECENT} rounds" in said
     assert f"until {history._ROWS_BEFORE} answers had a label that was known before" in said
-    assert f"{self_tuning._HULL_DIM} dimensions or fewer" in said
+    assert f"{hull_rule.HULL_DIM} dimensions or fewer" in said
     assert neighbourhoods.CANDIDATES == 6
     assert self_tuning._EVIDENCE == 8

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput
+from askless.inputs import as_flag
 from askless.policies.base import ReplayPolicy
 from askless.types import Ask, Decision, Exploring, Guess, Label, NoExamples, Suggestion, Support, Vector
 
@@ -33,9 +34,7 @@ class CentroidPolicy(ReplayPolicy):
 
     def __init__(self, *, space: str = "sphere", n_labels: int | None = None, labels_given: bool = False) -> None:
         super().__init__(space=space, n_labels=n_labels)
-        if not isinstance(labels_given, (bool, np.bool_)):
-            raise InvalidInput(f"labels_given is True or False; found {labels_given!r}.")
-        self.labels_given = bool(labels_given)
+        self.labels_given = as_flag(labels_given, "labels_given")
         if self.n_labels is None and not self.labels_given:
             raise InvalidInput(
                 f"{type(self).__name__} explores until every label has an example, so it must know their "

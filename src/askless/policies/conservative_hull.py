@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from askless.errors import InvalidInput
 from askless.geometry.elimination import possible_labels
 from askless.geometry.nearest import NearestTwo
+from askless.inputs import as_flag
 from askless.policies.hull_policy import HullPolicy
 from askless.types import Ask, Conflict, Decision, Guess, OutsideHulls
 
@@ -29,9 +30,9 @@ class ConservativeHull(HullPolicy):
         dtype: str | None = None,
     ) -> None:
         super().__init__(space=space, n_labels=n_labels, dtype=dtype)
-        if refine and self.n_labels is None:
+        self.refine = as_flag(refine, "refine")
+        if self.refine and self.n_labels is None:
             raise InvalidInput("refine=True deduces labels by elimination and needs their number: give n_labels.")
-        self.refine = bool(refine)
 
     def _verdict(self, x: ArrayLike, nearest: NearestTwo) -> Decision:
         if nearest.is_conflict:

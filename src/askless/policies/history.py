@@ -25,6 +25,7 @@ _HALF_LIFE = 70.0  # answers, in the model of new labels: how many there are lef
 FIRST_FIT = 25  # examples; then after as many more, or 5 per cent more
 _FIT_GROWTH = 1.05
 _BLOCK = 32
+_ROUNDED = 2.0**-21  # of float32, over a few steps
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
@@ -117,8 +118,10 @@ class History:
         return likely, order
 
     def _labels_at(self, q: NDArray[np.float32], near: NDArray[np.int64]) -> list[int]:
-        """The labels of the examples that are equal to the query."""
-        equal = near[(self._examples.rows[near] == q).all(axis=1)]
+        """The labels of the examples that are equal to the query, up to what measuring from a new origin rounds off."""
+        rows = self._examples.rows[near]
+        off = 0.0 if self._examples.on_sphere else _ROUNDED * (1.0 + float(np.abs(q).max()))
+        equal = near[(np.abs(rows - q) <= off).all(axis=1)]
         return list(dict.fromkeys(self._examples.numbers[equal].tolist()))
 
     # -- rows -------------------------------------------------------------------------------------------------------

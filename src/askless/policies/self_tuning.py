@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from askless.geometry.store import ExampleStore
 from askless.inputs import as_costs, as_decision, as_matrix
 from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
 from askless.policies.history import FIRST_FIT, History, Outlook
+from askless.policies.hull_rule import HullRule
 from askless.policies.lookahead import Block, blocks, look
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import (
@@ -33,8 +35,6 @@ from askless.types import (
     Vector,
 )
 
-_HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
-_HULL_RATIO = 0.4
 _EVIDENCE = 8
 
 
@@ -47,11 +47,11 @@ class SelfTuning(PolicyBase):
 
         (1 - p) (mistake + value of an answer) <= question
 
-    where the value of an answer is what it is expected to save later. Until there are 25 answers, 15 of them with a
-    label that was known before, everything is asked. In few dimensions, where a label's examples fill a hull, a query
-    that lies far nearer to one hull than to any other is guessed as well. The decision depends on the examples in
-    their order and, through the value of an answer alone, on the decisions that `observe` was told of.
-    [docs/selftuning.md]
+    where the value of an answer is what it is expected to save later. There is no p until there are 25 answers, 15 of
+    them with a label that was known before. In few dimensions, where a label's examples fill a hull, a query that lies
+    far nearer to one hull than to any other is guessed as well, unless that hull holds examples of another label. The
+    decision depends on the examples in their order and, through the value of an answer alone, on the decisions that
+    `observe` was told of. Any number of threads may share a policy. [docs/selftuning.md]
     """
 
     def __init__(
@@ -66,7 +66,8 @@ class SelfTuning(PolicyBase):
         self._examples = OrderedExamples(self.space)
         self._history = History(self._examples)
         self._value = AnswerValue(self.costs)
-        self._hulls: ExampleStore | None = None
+        self._hulls = HullRule(self._examples, self.costs)
+        self._lock = threading.RLock()  # of whoever decides or changes something; a look ahead needs only the examples'
         self._calm = 0  # decisions of streams since something was learned between two of them
 
     def params(self) -> dict[str, Any]:
@@ -80,9 +81,10 @@ class SelfTuning(PolicyBase):
         q = self._vector(x)
         if not len(self._examples):
             return Ask(NoExamples())
-        block = look(self._examples, [q], True)
-        assert block.found is not None  # it was asked for
-        return self._decide(q, *self._history.outlooks(block.seen, block.found, closed=self._all_labels_seen))
+        with self._lock:
+            block = look(self._examples, [q], True)
+            assert block.found is not None  # it was asked for
+            return self._decide(q, *self._history.outlooks(block.seen, block.found, closed=self._all_labels_seen))
 
     def stream(self, X: ArrayLike) -> Iterator[Decision]:
         """Yield the decision on each row in turn; what is learned between two of them counts for the next.
@@ -101,13 +103,19 @@ class SelfTuning(PolicyBase):
             if examples.moves != block.moves or not block.products.size:
                 yield from map(self.decide, queries[start:])
                 return
-            changes, stop = examples.changes, start + max(1, self._calm)
-            if block.found is not None and block.changes == changes:
-                seen, found = block.seen, block.found
-            else:
-                seen, found = block.seen[start:stop], block.neighbourhoods(examples, start, stop)
-            for outlook in self._history.outlooks(seen, found, closed=self._all_labels_seen):
-                yield self._decide(queries[start], outlook)
+            with self._lock:
+                changes, stop = examples.changes, start + max(1, self._calm)
+                if block.found is not None and block.changes == changes:
+                    seen, found = block.seen, block.found
+                else:
+                    seen, found = block.seen[start:stop], block.neighbourhoods(examples, start, stop)
+                outlooks = self._history.outlooks(seen, found, closed=self._all_labels_seen)
+            for outlook in outlooks:
+                with self._lock:
+                    decision = self._decide(queries[start], outlook) if examples.changes == changes else None
+                if decision is None:  # another thread has changed something meanwhile
+                    break
+                yield decision
                 start += 1
                 self._calm = self._calm + 1 if examples.changes == changes else 0
                 if not self._calm:
@@ -134,24 +142,13 @@ class SelfTuning(PolicyBase):
         return Ask(TooUncertain(outlook.probability, needed, suggestions[0].label), suggestions)
 
     def _by_hulls(self, q: Vector, outlook: Outlook, needed: float) -> Decision | None:
-        """GHC's guess, where its labels have more examples than dimensions; or the conflict that it finds."""
-        dim, examples = q.shape[0], self._examples
-        question, mistake = self.costs.question, max(self.costs.mistake, 1e-300)
-        if not question or self._hulls is None or max(examples.counts) <= dim or examples.n_labels < 2:
+        """The guess of the rule for few dimensions, or the conflict that it finds."""
+        found = self._hulls.find(q, outlook, needed)
+        if found is None:
             return None
-        tau = min(0.8, _HULL_RATIO * (5.5 * question / mistake) ** 0.5)
-        found = self._hulls.nearest_two(examples.scaled(q), tau, "hull", False)
-        if found.guessable:  # which of the others is the nearest is not certain yet, and the guess depends on it
-            found = self._hulls.nearest_two(examples.scaled(q), tau, "hull", True)
         if found.is_conflict:
             return Ask(Conflict(found.inside), self._suggestions(outlook))
-        filled = all(
-            label is None or examples.counts[examples.number_of(label)] > dim
-            for label in (found.label, found.runner_up)
-        )
-        if not (found.guessable and filled):
-            return None
-        distance = found.high * examples.unit
+        distance = found.high * self._examples.unit
         return Guess(found.label, distance, found.runner_up, found.ratio_high, found.evidence, needed)
 
     def _suggestions(self, outlook: Outlook) -> tuple[Suggestion, ...]:
@@ -177,17 +174,14 @@ class SelfTuning(PolicyBase):
     # -- what it learns from ----------------------------------------------------------------------------------------
     def observe(self, x: ArrayLike, decision: Decision) -> None:
         """Take note of how sure the policy was, from which the value of an answer follows."""
-        self._value.observe(as_decision(decision))
+        with self._lock:
+            self._value.observe(as_decision(decision))
 
     def learn(self, x: ArrayLike, label: Label, id: ExampleId | None = None) -> ExampleId:
         """Take an expert's answer as an example, and return the example's id."""
-        q = self._vector(x, "an example")
-        with self._examples.lock:
-            key = self._examples.append(q, label, id)
-        if q.shape[0] <= _HULL_DIM:
-            if self._hulls is None:
-                self._hulls = ExampleStore(self.space, "float64")
-            self._add_to_hulls(self._hulls, len(self._examples) - 1)
+        with self._changing():
+            key = self._examples.append(self._vector(x, "an example"), label, id)
+            self._hulls.learned()
         return key
 
     def forget(self, id: ExampleId) -> None:
@@ -196,56 +190,43 @@ class SelfTuning(PolicyBase):
 
     def forget_many(self, ids: Iterable[ExampleId]) -> None:
         """Forget several at once, in the time that one takes; nothing is changed where one of them is not known."""
-        positions = sorted({self._examples.position(id) for id in ids})
-        if not positions:
-            return
-        keys = [self._examples.ids[position] for position in positions]
-        with self._examples.lock:
+        with self._changing():
+            positions = sorted({self._examples.position(id) for id in ids})
+            if not positions:
+                return
+            keys = [self._examples.ids[position] for position in positions]
             self._examples.remove(positions)
-        self._history.changed(positions[0])
-        if not len(self._examples):  # the next example may have another dimension
-            self._hulls = None
-        elif self._hulls is not None and positions[0] == 0 and self.space == "euclidean":
-            self._make_hulls()  # the rows are measured from another origin now
-        elif self._hulls is not None:
-            for key in keys:
-                self._hulls.forget(key)
+            self._history.changed(positions[0])
+            self._hulls.forgotten(keys, positions[0] == 0)
 
     def relabel(self, id: ExampleId, label: Label) -> None:
         """Decide from now on as if that example had been learned with this label."""
-        self._relabel([self._examples.position(id)], label)
+        with self._changing():
+            self._relabel([self._examples.position(id)], label)
 
     def rename_label(self, old: Label, new: Label) -> None:
         """Give a label another name; `new` must not be in use."""
-        self._examples.rename(old, new)
-        if self._hulls is not None:
-            self._hulls.rename(old, new)
+        with self._changing():
+            self._examples.rename(old, new)
+            self._hulls.renamed(old, new)
 
     def merge_labels(self, source: Label, into: Label) -> None:
         """Relabel every example of `source` to `into`."""
-        number = self._examples.number_of(source)
-        self._examples.number_of(into)
-        self._relabel(np.flatnonzero(self._examples.numbers == number).tolist(), into)
+        with self._changing():
+            number = self._examples.number_of(source)
+            self._examples.number_of(into)
+            self._relabel(np.flatnonzero(self._examples.numbers == number).tolist(), into)
 
     def _relabel(self, positions: list[int], label: Label) -> None:
-        with self._examples.lock:
-            self._examples.relabel(positions, label)
+        self._examples.relabel(positions, label)
         self._history.changed(positions[0])
-        if self._hulls is not None:
-            name = self._examples.names[self._examples.numbers[positions[0]]]
-            for position in positions:
-                self._hulls.relabel(self._examples.ids[position], name)
+        self._hulls.relabelled(positions)
 
-    def _make_hulls(self) -> None:
-        self._hulls = ExampleStore(self.space, "float64")
-        for position in range(len(self._examples)):
-            self._add_to_hulls(self._hulls, position)
-
-    def _add_to_hulls(self, hulls: ExampleStore, position: int) -> None:
-        """As the row is kept, so that a saved and loaded policy has the same hulls, and any scale is fine."""
-        examples = self._examples
-        row = examples.rows[position].astype(np.float64)
-        hulls.append(row, examples.names[examples.numbers[position]], examples.ids[position])
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Alone with the examples: neither a decision of another thread nor a look ahead reads them meanwhile."""
+        with self._lock, self._examples.lock:
+            yield
 
     # -- what it holds ------------------------------------------------------------------------------------------------
     @property
@@ -264,13 +245,13 @@ class SelfTuning(PolicyBase):
 
     def state(self) -> State:
         """The examples in their order, what is known of each as a query, and how sure the policy was of late."""
-        return self._examples.state() | self._history.state() | self._value.state()
+        with self._lock:
+            return self._examples.state() | self._history.state() | self._value.state()
 
     def restore(self, state: State) -> None:
         """Take over what `state` gave."""
-        with self._examples.lock:
+        with self._changing():
             self._examples.restore(state)
-        self._history.restore(state)
-        self._value.restore(state)
-        if self._examples.dim is not None and self._examples.dim <= _HULL_DIM:
-            self._make_hulls()
+            self._history.restore(state)
+            self._value.restore(state)
+            self._hulls.make_anew()

@@ -1,0 +1,118 @@
+"""The rule that SelfTuning adds in few dimensions, where a label's examples can fill a hull: GHC, with two guards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from askless.geometry.nearest import NearestTwo
+from askless.geometry.store import ExampleStore
+from askless.policies.history import Outlook
+from askless.policies.ordered_examples import OrderedExamples
+from askless.types import Costs, ExampleId, Label, Vector
+
+HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
+_RATIO = 0.4
+_OTHERS = 8  # examples of other labels, the nearest to a query, that must lie outside of the hull it is guessed by
+
+
+class HullRule:
+    """GHC for labels with more examples than dimensions, as long as these look like cells of their own.
+
+    Hulls prove something where each label's cell is convex. Where labels overlap, one hull may hold nearly everything,
+    and a guess by it teaches nothing. So the rule keeps out where the hull holds an example of another label near the
+    query, and where a mistake is so dear that the examples there are cannot make anything sure enough.
+    """
+
+    def __init__(self, examples: OrderedExamples, costs: Costs) -> None:
+        self._examples, self._costs = examples, costs
+        self._hulls: ExampleStore | None = None
+        self._held: dict[tuple[int, int, int], bool] = {}  # by label, its number of examples, and another's position
+
+    def find(self, q: Vector, outlook: Outlook, needed: float) -> NearestTwo | None:
+        """The nearest two hulls, where they make a guess or a conflict; `needed` is how sure a guess must be."""
+        dim, examples, hulls = q.shape[0], self._examples, self._hulls
+        question, mistake = self._costs.question, max(self._costs.mistake, 1e-300)
+        if not question or hulls is None or max(examples.counts) <= dim or examples.n_labels < 2:
+            return None
+        seen, tau = examples.scaled(q), min(0.8, _RATIO * (5.5 * question / mistake) ** 0.5)
+        found = hulls.nearest_two(seen, tau, "hull", False)
+        if found.guessable:  # which of the others is the nearest is not certain yet, and the guess depends on it
+            found = hulls.nearest_two(seen, tau, "hull", True)
+        if found.is_conflict:
+            return found
+        filled = all(
+            label is None or examples.counts[examples.number_of(label)] > dim
+            for label in (found.label, found.runner_up)
+        )
+        sure = needed <= 1.0 - 1.0 / (len(examples) + 2)  # no surer than so many answers can make it
+        return found if found.guessable and filled and sure and not self._holds_another(found, outlook, seen) else None
+
+    def _holds_another(self, found: NearestTwo, outlook: Outlook, q: Vector) -> bool:
+        """Whether the hull holds one of the nearest examples of other labels. What is known holds until it grows."""
+        examples, number = self._examples, self._examples.number_of(found.label)
+        others = outlook.near[outlook.numbers != number]
+        apart = ((examples.rows[others] - q) ** 2).sum(axis=1)
+        for position in others[np.argsort(apart, kind="stable")[:_OTHERS]].tolist():
+            key = number, int(examples.counts[number]), position
+            if key not in self._held:
+                self._held[key] = found.label in self._labels_around(position)
+            if self._held[key]:
+                return True
+        return False
+
+    def _labels_around(self, position: int) -> Sequence[Label]:
+        assert self._hulls is not None  # they have found a label
+        return self._hulls.nearest_two(self._examples.rows[position].astype(np.float64), 0.0).inside
+
+    # -- what it learns from ----------------------------------------------------------------------------------------
+    def learned(self) -> None:
+        """An example was appended."""
+        dim = self._examples.dim
+        if dim is not None and dim <= HULL_DIM:
+            if self._hulls is None:
+                self._hulls = self._store()
+            self._add(self._hulls, len(self._examples) - 1)
+
+    def forgotten(self, keys: Sequence[ExampleId], first: bool) -> None:
+        """Examples were taken out, the first of all among them or not."""
+        self._held = {}
+        if self._hulls is None:
+            return
+        if not len(self._examples) or (first and not self._examples.on_sphere):
+            self.make_anew()  # none is left, or the rows are measured from another origin now
+            return
+        for key in keys:
+            self._hulls.forget(key)
+
+    def relabelled(self, positions: Sequence[int]) -> None:
+        """Examples have another label."""
+        self._held = {}
+        if self._hulls is not None:
+            for position in positions:
+                self._hulls.relabel(self._examples.ids[position], self._name(position))
+
+    def renamed(self, old: Label, new: Label) -> None:
+        """A label has another name."""
+        if self._hulls is not None:
+            self._hulls.rename(old, new)
+
+    def make_anew(self) -> None:
+        """From the examples as they stand."""
+        dim = self._examples.dim
+        self._held, self._hulls = {}, None if dim is None or dim > HULL_DIM else self._store()
+        if self._hulls is not None:
+            for position in range(len(self._examples)):
+                self._add(self._hulls, position)
+
+    def _store(self) -> ExampleStore:
+        return ExampleStore("sphere" if self._examples.on_sphere else "euclidean", "float64")
+
+    def _add(self, hulls: ExampleStore, position: int) -> None:
+        """As the row is kept, so that a saved and loaded policy has the same hulls, and any scale is fine."""
+        row = self._examples.rows[position].astype(np.float64)
+        hulls.append(row, self._name(position), self._examples.ids[position])
+
+    def _name(self, position: int) -> Label:
+        return self._examples.names[self._examples.numbers[position]]
