@@ -293,6 +293,24 @@ def test_a_stored_example_is_inside_its_hull(name: str, space: str, dtype: str) 
             assert label in store.nearest_two(x, 0.0, distance).inside
 
 
+@pytest.mark.parametrize("distance", ["hull", "nearest"])
+@pytest.mark.parametrize("name", ["few labels", "many examples, d=5", "crowded", "nearly equal"])
+def test_intervals_hold_where_float64_joins_float32(name: str, distance: str) -> None:
+    """Rows that were rounded to float32 have a norm of 1 to that precision only, in a block of float64 as well."""
+    world = make(name, seed=4)
+    store = world.store("sphere", "float32")
+    store.append(world.X[0].astype(np.float64), world.labels[0])
+    truths = ReferenceStore(store.examples(), "sphere")
+    for q in [*world.queries, *(store.get(id).x for id in range(5))]:
+        distances = truths.distances(unit_rows(q[None, :])[0], distance)
+        for tau in TAUS:
+            found = store.nearest_two(q, tau, distance)
+            encloses(found, distances, 1.0)
+            truth = decide_from(distances, tau, 1.0)
+            if truth.margin >= INSIDE:
+                agrees(found, truth)
+
+
 # -- many queries -----------------------------------------------------------------------------------------
 
 

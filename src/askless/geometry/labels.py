@@ -78,7 +78,8 @@ class LabelIndex:
         }
         self.scale = 1.0 if self.space == SPHERE else 0.0
         unit_roundoff = 2.0**-24 if dtype == np.float32 else 2.0**-53
-        self._eps = (dim + 4) * unit_roundoff  # worst case of any order of summation, for vectors of norm 1
+        self._rounding = (dim + 4) * unit_roundoff  # worst case of any order of summation, for vectors of norm 1
+        self._eps = self._rounding  # what the scan is off by
         self._limit = gram_limit(dim)
         self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))
         self._found = np.empty(0), np.empty(0, np.int64)
@@ -154,6 +155,8 @@ class LabelIndex:
         square = self._enter(row, label)
         if self.space == EUCLIDEAN:
             self.scale = max(self.scale, math.sqrt(square))
+        elif self.dtype == np.float64:  # a row that was rounded to float32 before is not as near to norm 1 as this type
+            self._eps = max(self._eps, self._rounding + 2.0 * abs(1.0 - math.sqrt(square)))
         return row
 
     def relabel(self, row: int, label: Label) -> None:
