@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,18 @@ def test_the_same_query_gets_the_same_decision_again() -> None:
     for x, label in zip(EXAMPLES, LABELS, strict=True):
         policy.learn([*x, 0], label)
     assert len({type(policy.decide([*QUERY, 0])) for _ in range(4)}) == 1
+
+
+def test_which_of_two_equally_near_labels_was_learned_first_does_not_matter() -> None:
+    """Of the two that are second nearest one has too few examples for a guess by hulls."""
+    policy = SelfTuning()
+    for x, label in ((1, "b"), (1, "c"), (1, "c"), (1, "b"), (-1, "a"), (-1, "a")):
+        policy.learn([x], label)
+    policy.forget(0)
+    anew = SelfTuning()
+    for example in policy.examples():
+        anew.learn(example.x, example.label, example.id)
+    assert type(policy.decide([-1])) is type(anew.decide([-1])) is type(copy.copy(policy).decide([-1]))
 
 
 def test_forgetting_many_at_once_is_forgetting_them_one_by_one() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from askless.geometry.nearest import NearestTwo
+from askless.geometry.search import SHOWN
 from askless.geometry.store import ExampleStore
 from askless.policies.history import Outlook
 from askless.policies.ordered_examples import OrderedExamples
@@ -42,12 +43,16 @@ class HullRule:
             found = hulls.nearest_two(seen, tau, "hull", True)
         if found.is_conflict:
             return found
-        filled = all(
-            label is None or examples.counts[examples.number_of(label)] > dim
-            for label in (found.label, found.runner_up)
-        )
         sure = needed <= 1.0 - 1.0 / (len(examples) + 2)  # no surer than so many answers can make it
-        return found if found.guessable and filled and sure and not self._holds_another(found, outlook, seen) else None
+        if not (found.guessable and sure and self._are_filled(_nearest_labels(found))):
+            return None
+        return None if self._holds_another(found, outlook, seen) else found
+
+    def _are_filled(self, labels: Sequence[Label]) -> bool:
+        """Whether all of them have more examples than dimensions; no, where a search may not have shown them all."""
+        examples = self._examples
+        least = min(examples.counts[examples.number_of(label)] for label in labels)
+        return bool(least > (examples.dim or 0)) and not len(labels) == SHOWN < examples.n_labels
 
     def _holds_another(self, found: NearestTwo, outlook: Outlook, q: Vector) -> bool:
         """Whether the hull holds one of the nearest examples of other labels. What is known holds until it grows."""
@@ -116,3 +121,9 @@ class HullRule:
 
     def _name(self, position: int) -> Label:
         return self._examples.names[self._examples.numbers[position]]
+
+
+def _nearest_labels(found: NearestTwo) -> list[Label]:
+    """The nearest label, and of the others all that are as near as the nearest: which of them comes first is chance."""
+    first, *others = found.suggestions
+    return [first.label, *(other.label for other in others if other.distance <= found.runner_high * (1.0 + 1e-9))]
