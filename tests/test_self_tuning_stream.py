@@ -137,3 +137,11 @@ def test_the_nearest_are_those_of_a_full_sort(kind: str, n: int) -> None:
     found = neighbourhoods(examples, seen, seen @ examples.rows.T, np.array([n + 1]))
     wanted = np.argsort(np.abs(examples.rows[:, 0]), kind="stable")[:NEIGHBOURS]
     assert found.near[0, : found.sizes[0]].tolist() == sorted(wanted.tolist())
+
+
+def test_a_stream_of_large_numbers_before_the_first_example() -> None:
+    X = 1e300 * np.random.default_rng(0).standard_normal((5, 3))
+    policy = SelfTuning(space="euclidean")
+    for k, decision in enumerate(policy.stream(X)):
+        assert isinstance(decision, Ask)
+        policy.learn(X[k], k)

@@ -94,7 +94,8 @@ class OrderedExamples:
 
     def seen_from(self, x: Vector) -> NDArray[np.float32]:
         """The vector, or each row of a matrix, as the rows are kept."""
-        return self.scaled(x).astype(np.float32)
+        with np.errstate(over="ignore"):  # before the first example nothing has brought large numbers back
+            return self.scaled(x).astype(np.float32)
 
     def scaled(self, x: Vector) -> NDArray[np.float64]:
         """The vector from the rows' origin and in their unit, in double precision."""
