@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from askless.errors import InvalidInput
 from askless.geometry.nearest import NearestTwo
 from askless.geometry.search import settle
 from askless.geometry.store import ExampleStore
@@ -309,6 +310,64 @@ def test_intervals_hold_where_float64_joins_float32(name: str, distance: str) ->
             truth = decide_from(distances, tau, 1.0)
             if truth.margin >= INSIDE:
                 agrees(found, truth)
+
+
+@pytest.mark.parametrize("distance", ["hull", "nearest"])
+@pytest.mark.parametrize(
+    ("dtype", "unit"),
+    [
+        ("float32", 1e-30),
+        ("float32", 1e-22),
+        ("float32", 1e25),
+        ("float32", 1e37),
+        ("float64", 1e-70),
+        ("float64", 1e70),
+    ],
+)
+def test_the_unit_of_length_does_not_matter(dtype: str, unit: float, distance: str) -> None:
+    """Inner products of such float32 vectors are zero or infinite in float32."""
+    world = make("few labels", seed=5)
+    store = ExampleStore("euclidean")
+    for x, label in zip((unit * world.X).astype(dtype), world.labels, strict=True):
+        store.append(x, label)
+    truths = ReferenceStore(store.examples(), "euclidean")
+    for q in (unit * world.queries).astype(dtype):
+        distances, scale = truths.distances(q, distance), truths.scale(q)
+        for tau in TAUS:
+            truth = decide_from(distances, tau, scale)
+            for found in (store.nearest_two(q, tau, distance), *store.nearest_two_many(q[None, :], tau, distance)):
+                encloses(found, distances, scale)
+                if truth.margin >= INSIDE:
+                    agrees(found, truth)
+                if found.guessable:
+                    is_evident(found, store, q, scale)
+
+
+def test_numbers_whose_squares_cannot_be_held_are_refused() -> None:
+    for dtype, x in (("float32", 1e25), ("float64", 1e100), (None, 1e100)):
+        store = ExampleStore("euclidean", dtype)
+        with pytest.raises(InvalidInput, match="too large"):
+            store.append([x, 1.0], "a")
+        assert len(store) == 0
+    for example, query, match in ((1e15, 1e30, "too large"), (1.0, 1e300, "too large"), (1e-200, 0.0, "too small")):
+        store = ExampleStore("euclidean", "float64" if example < 1.0 else "float32")
+        store.append([example, 0.0], "a")
+        store.append([example, example], "b")
+        q = np.array([query, 0.0])
+        with pytest.raises(InvalidInput, match=match):
+            store.nearest_two(q)
+        with pytest.raises(InvalidInput, match=match):
+            store.nearest_two_many(q[None, :])
+        with pytest.raises(InvalidInput, match=match):
+            store.distances(q[None, :])
+
+
+def test_queries_of_any_length_on_the_sphere() -> None:
+    world = make("few labels")
+    store = world.store("sphere")
+    found = store.nearest_two_many(world.queries)
+    for length in (1e-300, 1e200):
+        assert list(map(answer, store.nearest_two_many(length * world.queries))) == list(map(answer, found))
 
 
 # -- many queries -----------------------------------------------------------------------------------------

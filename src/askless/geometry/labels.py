@@ -100,7 +100,7 @@ class LabelIndex:
             room = SHOWN + self._most * 2
             numbers, places = self._found = np.empty(4 + room), np.empty(SHOWN + room, np.int64)
         status, shown, holding, size = settle(
-            self._ix, len(self.labels), q, b, self._eps, self.scale, float(tau), zero, hulls, exact, self._most,
+            self._ix, len(self.labels), q, b, self._error(q), self.scale, float(tau), zero, hulls, exact, self._most,
             *self._scratch, numbers, places,
         )  # fmt: skip
         low, high, runner_low, runner_high, *highs = numbers[: 4 + shown].tolist()
@@ -121,7 +121,14 @@ class LabelIndex:
 
     def all_distances(self, q: Vector, b: Vector, hulls: bool, out: NDArray[np.float64]) -> None:
         """The distance to every label, into `out`."""
-        all_distances(self._ix, len(self.labels), q, b, hulls, self._eps, self._most, out)
+        all_distances(self._ix, len(self.labels), q, b, hulls, self._error(q), self._most, out)
+
+    def _error(self, q: Vector) -> float:
+        """What the scan is off by, for vectors of norm 1: more where all are so short that its products underflow."""
+        if self.space == SPHERE or self.dtype != np.float32 or not 0.0 < self.scale < 1e-6:
+            return self._eps
+        lengths = self.scale * float(np.linalg.norm(q.astype(np.float64)))
+        return self._eps + self.dim * 2.0**-126 / lengths if lengths > 0.0 else self._eps
 
     def vectors(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
         """Rows in float64, of norm 1 on the sphere."""

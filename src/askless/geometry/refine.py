@@ -29,6 +29,7 @@ SCANNED, SPANNED, SOLVED, MEASURED, SETTLED = 0, 1, 2, 3, 4
 FIRST = 40  # examples that a projection starts from
 ROUNDOFF = 2.0**-53  # of float64
 REL = 1e-12  # relative slack on an interval from the vectors
+NEARLY = 1.0 + 1e-7  # how much further than the bound the point may lie that evidence spans
 MEMO = 8  # projections remembered within one search
 
 
@@ -247,7 +248,8 @@ def explain(ix, i, q, qq, b, eps, hulls, zero, scratch, memo):
 def explain_by_gram(ix, i, q, qq, b, eps, low, high, memo):
     """The evidence from the Gram matrix; False where that gives no point, as for a query behind all the examples.
 
-    A Gram matrix that is singular up to rounding may give weight to more examples than span a point: then False, too.
+    A Gram matrix that is singular up to rounding may give weight to more examples than span a point, or leave out one
+    that brings the point nearer: then False, too.
     """
     at, n, room = ix.start[i], ix.sizes[i], memo.picked.shape[1]
     y, a = np.empty(n), np.empty(n)
@@ -266,6 +268,9 @@ def explain_by_gram(ix, i, q, qq, b, eps, low, high, memo):
             picked[k], weights[k] = j, a[j]
             k += 1
     c = nearest_point(ix.P, ix.scales, ix.members[at : at + n], q, ix.space, k, picked, weights)
+    if c > high[i] * NEARLY:
+        memo.slot[entry] = -1
+        return False
     memo.slot[entry], memo.size[entry] = i, k
     high[i] = min(high[i], c * (1.0 + REL))
     low[i] = min(low[i], high[i])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -20,6 +21,8 @@ from askless.types import Example, ExampleId, Label, Suggestion, Support, Vector
 
 _SUGGESTION, _SUPPORT = partial(tuple.__new__, Suggestion), partial(tuple.__new__, Support)  # many are made
 ZERO = 1e-9  # a distance of at most this, relative to the data's scale, counts as zero
+LARGEST = 1e18  # euclidean norm up to which float32 holds inner products; a longer example is held in float64
+HUGE, MINUTE = 1e75, 1e-75  # between these float64 holds the squares of inner products
 
 
 class ExampleStore:
@@ -89,7 +92,10 @@ class ExampleStore:
         """Add an example, and return its id: the given one, or the next free number."""
         vector = as_vector(x, self.dim, "an example")
         label = as_label(label)
-        wide = self.dtype is None and vector.dtype == np.float64
+        norm = _norm_at_most(vector) if self.space == "euclidean" else 1.0
+        wide = self.dtype is None and (vector.dtype == np.float64 or norm > LARGEST)
+        if norm > HUGE or (self.dtype == "float32" and norm > LARGEST):
+            raise _too_large(self.dtype or "float64")
         with self.lock:
             key = self._new_id(id)
             held = np.dtype(self.dtype or ("float64" if wide else "float32"))
@@ -166,6 +172,7 @@ class ExampleStore:
         vector = as_vector(x, self.index.dim)
         while True:  # again if the store changed under the scan, which runs without the lock
             index, changes = self.index, self.changes
+            self._check_size(vector, index)
             q = self._stored(vector, index.dtype)
             b = index.scan(q)
             with self.lock:
@@ -195,6 +202,7 @@ class ExampleStore:
         queries = as_matrix(X, index.dim)
         with self.lock:
             out = np.empty((len(queries), len(index.labels)))
+            self._check_size(queries, index)
             for i, x in enumerate(queries):
                 q = self._stored(x, index.dtype)
                 index.all_distances(q, index.scan(q), _hulls(distance), out[i])
@@ -225,9 +233,11 @@ class ExampleStore:
         dtype = self.index.dtype
         rows: NDArray[Any]
         if self.space == "euclidean":
+            self._check_size(X, self.index)
             rows = X.astype(dtype)
             return rows
-        norms = np.linalg.norm(X.astype(np.float64), axis=1)
+        with np.errstate(over="ignore"):  # those rows are scaled first
+            norms = np.linalg.norm(X.astype(np.float64), axis=1)
         if ((norms > 1e-100) & (norms < 1e100)).all():
             rows = (X / norms[:, None]).astype(dtype)
             return rows
@@ -274,11 +284,17 @@ class ExampleStore:
             return unit(vector).astype(dtype, copy=False)
         if vector.dtype == dtype:
             return vector if vector.flags.writeable else vector.copy()  # else the kernels would be compiled once more
-        with np.errstate(over="ignore"):
-            stored = vector.astype(dtype)
-        if dtype == np.float32 and not np.isfinite(stored).all():
-            raise InvalidInput("A number is too large for a float32 store; use dtype='float64' or scale the data.")
-        return stored
+        return vector.astype(dtype)
+
+    def _check_size(self, X: NDArray[Any], index: LabelIndex) -> None:
+        """Refuse queries whose inner products with the examples no number can hold; in euclidean space they may be."""
+        if self.space == "sphere" or not X.size:
+            return
+        norm, narrow = _norm_at_most(X), index.dtype == np.float32
+        if norm > HUGE or (narrow and norm * max(1.0, index.scale) > LARGEST**2):
+            raise _too_large(index.dtype.name)
+        if max(norm, index.scale) < MINUTE and (norm > 0.0 or index.block[: index.size].any()):
+            raise InvalidInput(f"All numbers are below {MINUTE}, too small for their squares; scale the data.")
 
     def _example(self, row: int) -> Example:
         index = self.index
@@ -315,6 +331,19 @@ class ExampleStore:
                 f"The example id {key!r} is in use already; relabel or forget that example, or choose another id."
             )
         return key
+
+
+def _norm_at_most(X: NDArray[Any]) -> float:
+    """No row is longer than this."""
+    square = float(np.vdot(X, X))
+    if 1e-30 < square < 1e30:  # nearly always; else it may have under- or overflowed
+        return math.sqrt(square)
+    return float(np.abs(X).max()) * math.sqrt(X.shape[-1])
+
+
+def _too_large(dtype: str) -> InvalidInput:
+    better = "use dtype='float64' or " if dtype == "float32" else ""
+    return InvalidInput(f"A number is too large for a {dtype} store; {better}scale the data.")
 
 
 def _hulls(distance: str) -> bool:
