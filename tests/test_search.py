@@ -370,6 +370,19 @@ def test_queries_of_any_length_on_the_sphere() -> None:
         assert list(map(answer, store.nearest_two_many(length * world.queries))) == list(map(answer, found))
 
 
+@pytest.mark.parametrize("space", SPACES)
+def test_bounds_do_not_cross(space: str) -> None:
+    """One example: both bounds are its distance, each by another way."""
+    rng = np.random.default_rng(6)
+    for d in (1, 2, 5):
+        for _ in range(100):
+            store = ExampleStore(space)
+            store.append(rng.normal(size=d), 0)
+            for tau in (0.0, 1.0):
+                found = store.nearest_two(rng.normal(size=d), tau)
+                assert found.low <= found.high
+
+
 # -- many queries -----------------------------------------------------------------------------------------
 
 

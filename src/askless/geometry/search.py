@@ -318,8 +318,9 @@ def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, p
         if high[i] <= zero:
             alive[holding] = i
             holding += 1
-    numbers[0], numbers[1] = np.sqrt(2.0 * low[best]), np.sqrt(2.0 * high[best])
-    numbers[2], numbers[3] = np.sqrt(2.0 * other_low), np.sqrt(2.0 * other_high)
+    # bounds that come from different steps may cross by rounding
+    numbers[0], numbers[1] = np.sqrt(2.0 * min(low[best], high[best])), np.sqrt(2.0 * high[best])
+    numbers[2], numbers[3] = np.sqrt(2.0 * min(other_low, other_high)), np.sqrt(2.0 * other_high)
     for t in range(slots.shape[0]):
         numbers[4 + t] = np.sqrt(2.0 * high[slots[t]])
         places[t] = slots[t]
