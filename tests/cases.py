@@ -225,13 +225,13 @@ def query_at_origin_side(rng: Rng) -> Pair:
 
 def huge(rng: Rng) -> Pair:
     q, P = shifted(rng)
-    scale = float(rng.choice([1e6, 1e12, 1e150]))
+    scale = float(rng.choice([1e6, 1e12, 1e150, 1e300]))
     return scale * q, scale * P
 
 
 def tiny(rng: Rng) -> Pair:
     q, P = shifted(rng)
-    scale = float(rng.choice([1e-6, 1e-12, 1e-150]))
+    scale = float(rng.choice([1e-6, 1e-12, 1e-150, 1e-300]))
     return scale * q, scale * P
 
 

@@ -320,3 +320,13 @@ def test_reference_weights_span_its_distance(name: str, space: str) -> None:
         x = sum(np.longdouble(mpmath.nstr(w, 30)) * P[j] for j, w in true.weights.items())
         distance = float(np.sqrt(((q - x) ** 2).sum()))
         assert distance == pytest.approx(float(true.distance), abs=1e-13 * case.scale, rel=1e-13)
+
+
+@pytest.mark.parametrize("unit", [1e-305, 1e-200, 1e160, 1e306])
+def test_the_unit_of_length_does_not_matter(unit: float) -> None:
+    """Squares of such numbers are zero or infinite."""
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    for q, inside in (([0.5, 0.5], True), ([2.0, 0.5], False)):
+        assert in_hull(unit * np.array(q), unit * square, "euclidean") is inside
+    for shift, meet in ((0.5, True), (2.0, False)):
+        assert hulls_meet(unit * square, unit * (square + shift), "euclidean") is meet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -46,8 +47,8 @@ def distance_to_hull(q: ArrayLike, P: ArrayLike) -> Projection:
     Solved by an active set over an orthonormal basis with column generation (`project`). Certified: the hyperplane
     through the nearest point separates q from the hull up to `gap`.
     """
-    point, points = _euclidean(q, P)
-    return _project(point, points, EUCLIDEAN)
+    point, points, power = _euclidean(q, P)
+    return _at_scale(_project(point, points, EUCLIDEAN), power)
 
 
 def distance_to_cone(q: ArrayLike, P: ArrayLike) -> Projection:
@@ -64,19 +65,19 @@ def distance_to_cone(q: ArrayLike, P: ArrayLike) -> Projection:
 
 def distance_to_nearest(q: ArrayLike, P: ArrayLike, space: str = "sphere") -> Projection:
     """Distance to the nearest row of P; exact up to rounding, so the gap is zero."""
-    point, points = _spherical(q, P) if as_space(space) == "sphere" else _euclidean(q, P)
+    point, points, power = (*_spherical(q, P), 0) if as_space(space) == "sphere" else _euclidean(q, P)
     gaps = np.linalg.norm(points - point, axis=1)
     best = int(gaps.argmin())
     weights = np.zeros(len(points))
     weights[best] = 1.0
-    return Projection(float(gaps[best]), weights, 0.0, points[best].copy())
+    return _at_scale(Projection(float(gaps[best]), weights, 0.0, points[best].copy()), power)
 
 
 def in_hull(q: ArrayLike, P: ArrayLike, space: str = "sphere") -> bool:
     """Whether the hull of the rows of P contains q: distance at most 1e-9 of the data's scale."""
     if as_space(space) == "sphere":
         return distance_to_cone(q, P).distance <= ZERO
-    point, points = _euclidean(q, P)
+    point, points, _ = _euclidean(q, P)
     scale = max(float(np.linalg.norm(points, axis=1).max()), float(np.linalg.norm(point)))
     return _project(point, points, EUCLIDEAN).distance <= ZERO * scale
 
@@ -95,6 +96,8 @@ def hulls_meet(P: ArrayLike, R: ArrayLike, space: str = "sphere") -> bool:
         return _cones_meet(np.array([unit(p) for p in first]), np.array([unit(r) for r in second]))
     first, second = _rows(P, "P").astype(np.float64), _rows(R, "R").astype(np.float64)
     _same_dim(first, second)
+    power = _power(first, second)
+    first, second = np.ldexp(first, -power), np.ldexp(second, -power)
     scale = max(np.linalg.norm(first, axis=1).max(), np.linalg.norm(second, axis=1).max())
     center = first.mean(axis=0)
     first, second = first - center, second - center
@@ -212,9 +215,23 @@ def _same_dim(P: NDArray[np.floating], R: NDArray[np.floating]) -> None:
         raise InvalidInput(f"Expected points of one dimension; found {P.shape[1]} and {R.shape[1]}.")
 
 
-def _euclidean(q: ArrayLike, P: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    points = _rows(P, "P")
-    return as_vector(q, points.shape[1]).astype(np.float64), points.astype(np.float64)
+def _euclidean(q: ArrayLike, P: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """The query and the points over a power of two, so that squares neither under- nor overflow; and that power."""
+    rows = _rows(P, "P")
+    point, points = as_vector(q, rows.shape[1]).astype(np.float64), rows.astype(np.float64)
+    power = _power(point, points)
+    return np.ldexp(point, -power), np.ldexp(points, -power), power
+
+
+def _power(x: NDArray[np.floating], y: NDArray[np.floating]) -> int:
+    largest = max(float(np.abs(x).max()), float(np.abs(y).max()))
+    return 0 if 1e-100 < largest < 1e100 else math.frexp(largest)[1]
+
+
+def _at_scale(found: Projection, power: int) -> Projection:
+    with np.errstate(over="ignore"):  # a distance may be larger than any float
+        distance, gap = (float(np.ldexp(x, power)) for x in (found.distance, found.gap))
+    return Projection(distance, found.weights, gap, np.ldexp(found.point, power))
 
 
 def _spherical(q: ArrayLike, P: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
