@@ -59,6 +59,19 @@ def nearest(examples: OrderedExamples, seen: NDArray[np.float32]) -> tuple[list[
     return found.near[0, :size].tolist(), found.part[0, :size]
 
 
+def test_a_query_at_an_outlier_of_many_examples_has_finite_parts() -> None:
+    """Seen from the outlier all others are one point in float32; their mean squared distance is a 50,000th of its."""
+    X = np.random.default_rng(0).standard_normal((100_000, 8))
+    X[50_000] = 1e6
+    examples = OrderedExamples("euclidean")
+    for k, x in enumerate(X):
+        examples.append(x, k % 3, None)
+    positions, part = nearest(examples, examples.seen_from(X[50_000]))
+    assert np.isfinite(part).all()
+    assert positions[int(part.argmax())] == 50_000
+    assert part.max() == pytest.approx(1.0 / (1.0 + RIDGE))
+
+
 def mean_square(X: Floats) -> float:
     """The mean squared distance between two rows, each pair counted both ways and each row with itself."""
     return float(np.mean([np.sum((a - b) ** 2) for a in X for b in X]))

@@ -16,6 +16,7 @@ from askless.geometry.jit import kernel, part
 
 Array = NDArray[Any]
 _STRIDE = 8
+_FAR = 10.0  # times what float32 rounds off a product, for sums of many of them
 
 
 class Places(NamedTuple):
@@ -226,15 +227,23 @@ def _inner_products(x: Array, n: int, out: Array) -> None:
 
 
 @part
-def _kernel_matrix(gram: Array, n: int, spread: float, ridge: float, out: Array, bits: Array) -> None:
-    """exp(-|p - r|^2 / D) for each two of the nearest, from their inner products; the upper half, with the ridge."""
+def _kernel_matrix(seen: Array, gram: Array, n: int, spread: float, ridge: float, out: Array, bits: Array) -> None:
+    """exp(-|p - r|^2 / D) for each two of the nearest, from their inner products; the upper half, with the ridge.
+
+    Where they lie so far from the point they are seen from that rounding could outweigh the ridge, and the matrix not
+    be positive definite, each two are measured instead.
+    """
     squares = np.empty(n)
     for i in range(n):
         squares[i] = gram[i, i]
+    far = _FAR * n * 2.0**-24 * squares.max() > ridge * spread
     for i in range(n):
         own, later = squares[i], out[i, i + 1 : n]
         for j in range(i + 1, n):
             later[j - i - 1] = -(own + squares[j] - 2.0 * np.float64(gram[i, j])) / spread
+        if far:
+            for j in range(i + 1, n):
+                later[j - i - 1] = -_square_distance(seen[i], seen[j]) / spread
         _exp(later, bits)
         out[i, i] = 1.0 + ridge
 
@@ -301,7 +310,7 @@ def regressions(keys: Array, upto: Array, at: Places, lengths: Array, queries: A
             part[b, k] = -measured[k] / spread[b]
             _subtract(rows[found[k]], rows[middle], seen[k])
         _inner_products(seen, n, gram)
-        _kernel_matrix(gram, n, spread[b], ridge, matrix, bits)
+        _kernel_matrix(seen, gram, n, spread[b], ridge, matrix, bits)
         _factor(matrix, n)
         _exp(part[b, :n], bits)
         _solve(matrix, n, part[b])
