@@ -294,6 +294,38 @@ def test_a_stored_example_is_inside_its_hull(name: str, space: str, dtype: str) 
             assert label in store.nearest_two(x, 0.0, distance).inside
 
 
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("wide_first", [False, True])
+def test_a_stored_example_is_inside_its_hull_where_float64_joins_float32(space: str, wide_first: bool) -> None:
+    """As long as all came as float64, so it is for the same numbers in float32, too."""
+    world = make("crowded")
+    store, wide = ExampleStore(space), [x.astype(np.float32).astype(np.float64) for x in world.X[:5]]
+    for x in wide if wide_first else []:
+        store.append(x, "wide")
+    for x in wide if wide_first else []:
+        assert "wide" in store.nearest_two(x.astype(np.float32), 0.0).inside
+    for x, label in zip(world.X.astype(np.float32), world.labels, strict=True):
+        store.append(x, label)
+    store.append(wide[0], "wide")
+    assert "wide" in store.nearest_two(wide[0], 0.0).inside
+    narrow = world.X.astype(np.float32)
+    one, many = [store.nearest_two(x, 0.0) for x in narrow], store.nearest_two_many(narrow, 0.0)
+    for alone, among, label in zip(one, many, world.labels, strict=True):
+        assert label in alone.inside
+        assert label in among.inside
+
+
+def test_a_stream_rounds_as_examples_do_from_the_first_float32_on() -> None:
+    X = np.random.default_rng(0).standard_normal((20, 16)).astype(np.float32)
+    store = ExampleStore("sphere")
+    store.append(X[0].astype(np.float64), 0)
+    for k, found in enumerate(store.stream(np.repeat(X, 2, axis=0), 0.0)):
+        if k % 2 == 1:
+            assert k // 2 in found.inside
+        else:
+            store.append(X[k // 2], k // 2)
+
+
 @pytest.mark.parametrize("distance", ["hull", "nearest"])
 @pytest.mark.parametrize("name", ["few labels", "many examples, d=5", "crowded", "nearly equal"])
 def test_intervals_hold_where_float64_joins_float32(name: str, distance: str) -> None:

@@ -104,6 +104,8 @@ class ExampleStore:
                 self._index = LabelIndex(self.space, vector.shape[0], held)
             elif wide and self._index.dtype != held:
                 self._hold_as(held)
+            elif not wide and len(self._wide) == len(self):
+                self.changes += 1  # the first that came as float32: queries that do are rounded from now on
             self._row_of[key] = self._index.append(stored, label)
             self._ids.append(key)
             if wide:
@@ -173,7 +175,7 @@ class ExampleStore:
         while True:  # again if the store changed under the scan, which runs without the lock
             index, changes = self.index, self.changes
             self._check_size(vector, index)
-            q = self._stored(vector, index.dtype)
+            q = self._stored_query(vector, index)
             b = index.scan(q)
             with self.lock:
                 if len(b) == index.size and index is self._index and changes == self.changes:
@@ -204,7 +206,7 @@ class ExampleStore:
             out = np.empty((len(queries), len(index.labels)))
             self._check_size(queries, index)
             for i, x in enumerate(queries):
-                q = self._stored(x, index.dtype)
+                q = self._stored_query(x, index)
                 index.all_distances(q, index.scan(q), _hulls(distance), out[i])
             return tuple(index.labels), out
 
@@ -238,10 +240,10 @@ class ExampleStore:
             return rows
         with np.errstate(over="ignore"):  # those rows are scaled first
             norms = np.linalg.norm(X.astype(np.float64), axis=1)
-        if ((norms > 1e-100) & (norms < 1e100)).all():
+        if ((norms > 1e-100) & (norms < 1e100)).all() and not self._rounds_as_examples(X, self.index):
             rows = (X / norms[:, None]).astype(dtype)
             return rows
-        rows = np.array([unit(x) for x in X], dtype=dtype)
+        rows = np.array([self._stored_query(x, self.index) for x in X], dtype=dtype)
         return rows
 
     # -- saving -------------------------------------------------------------------------------------------
@@ -285,6 +287,16 @@ class ExampleStore:
         if vector.dtype == dtype:
             return vector if vector.flags.writeable else vector.copy()  # else the kernels would be compiled once more
         return vector.astype(dtype)
+
+    def _stored_query(self, vector: Vector, index: LabelIndex) -> Vector:
+        if self._rounds_as_examples(vector, index):
+            vector = unit(vector).astype(np.float32)
+        return self._stored(vector, index.dtype)
+
+    def _rounds_as_examples(self, X: NDArray[Any], index: LabelIndex) -> bool:
+        """Whether X came as float32, as some unit vectors of a block of float64 did, which were rounded to that."""
+        narrow = X.dtype == np.float32 and index.dtype == np.float64 and self.space == "sphere"
+        return narrow and self.dtype is None and len(self._wide) < len(self)
 
     def _check_size(self, X: NDArray[Any], index: LabelIndex) -> None:
         """Refuse queries whose inner products with the examples no number can hold; in euclidean space they may be."""
