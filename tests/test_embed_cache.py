@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from askless.embed import cache_file
 from askless.embed.cache import CachedEmbedder, CacheUnusable, EmbeddingCache
 from askless.embed.run import embed_texts
 from askless.embed.vectors import Vectors
@@ -175,14 +176,15 @@ def test_a_forgotten_text_leaves_no_trace_on_the_disk(tmp_path):
     assert inner.calls == ["secret"]
 
 
-def test_an_erasure_whose_traces_are_held_by_a_reader_is_said(tmp_path):
+def test_an_erasure_whose_traces_are_held_by_a_reader_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_file, "_PATIENCE", 0.2)
     _, cached = make(tmp_path)
     cached.embed(["secret"])
     cached.cache._file.connection.execute("PRAGMA busy_timeout = 100")
     reader = sqlite3.connect(cached.cache.path, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM vector").fetchall()
-    with pytest.raises(CacheUnusable, match="erased, but traces stay in its log"):
+    with pytest.raises(CacheUnusable, match="is erased, but traces stay in its log"):
         cached.cache.forget(["secret"])
     reader.execute("COMMIT")
     reader.close()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,8 +21,8 @@ from askless.desk.live.erase import Erased, erase, retention
 from askless.desk.live.statistics import statistics
 from askless.desk.live.types import NewQuery, TicketStatus
 from askless.desk.live.verify import ERASED, RESTED, verify
-from askless.embed.cache import EmbeddingCache
-from askless.errors import Conflicting, Unavailable, UnknownQuery
+from askless.embed.cache import CachedEmbedder, CacheUnusable, EmbeddingCache
+from askless.errors import Conflicting, NotErased, Unavailable, UnknownQuery
 from askless.ledger import schema
 from askless.ledger.database import Database
 from askless.policies.named import make_policy
@@ -152,7 +154,10 @@ def test_an_unknown_key_erases_nothing(desks: Desks, database: Database) -> None
     assert query_row(database, "a1").text == "a1"
 
 
-def test_a_reader_that_holds_the_log_is_told_and_a_second_call_ends_it(tmp_path: Path) -> None:
+def test_a_reader_that_holds_the_log_is_told_and_a_second_call_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "_PATIENCE", 0.2)
     with Database(tmp_path / "askless.db") as database, toy_in(database) as desks:
         ask(desks, [NEEDLE])
         database.engine.dispose()
@@ -162,6 +167,35 @@ def test_a_reader_that_holds_the_log_is_told_and_a_second_call_ends_it(tmp_path:
             with pytest.raises(Unavailable, match="traces"):
                 erase(desks, NAME, [NEEDLE], ADMIN)
         assert erase(desks, NAME, [NEEDLE], ADMIN) == Erased(0, 1)
+
+
+def test_several_erase_at_once_and_each_waits_for_its_turn(
+    database: Database, desks: Desks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the ledger's log nor the cache's can be emptied by two at a time."""
+    monkeypatch.setenv("ASKLESS_CACHE", str(tmp_path / "cache"))
+    cache = EmbeddingCache()
+    CachedEmbedder(Letters(), cache).embed(TEXTS)
+    ask(desks, TEXTS[:40])
+    with ThreadPoolExecutor(4) as many:
+        found = list(many.map(lambda key: erase(desks, NAME, [key], ADMIN), TEXTS[:40]))
+    assert found == [Erased(1)] * 40
+    assert not any(query_row(database, key).text for key in TEXTS[:40])
+
+
+def test_a_cache_that_cannot_be_written_to_is_said_and_nothing_is_erased(
+    database: Database, desks: Desks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unusable(texts: list[str]) -> None:
+        raise CacheUnusable("The cache /srv/cache cannot be used.") from sqlite3.OperationalError("readonly database")
+
+    ask(desks, TEXTS[:2])
+    monkeypatch.setattr(EmbeddingCache, "path", Path(__file__))
+    monkeypatch.setattr(EmbeddingCache, "forget", lambda self, texts: unusable(texts))
+    with pytest.raises(NotErased, match=r"nothing was erased \(readonly database\)") as refused:
+        erase(desks, NAME, [TEXTS[0]], ADMIN)
+    assert "/srv" not in str(refused.value)
+    assert query_row(database, TEXTS[0]).text == TEXTS[0]
 
 
 def toy_in(database: Database) -> Desks:

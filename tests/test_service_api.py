@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from askless.desk.live import erase
 from askless.ledger.database import Database
 from serving import Served, serving
 
@@ -210,6 +211,11 @@ def test_statistics_and_conflicts(served: Served) -> None:
     assert none["until"] == "2019-12-31T23:00:00+00:00"
     for wrong in ("yesterday", "0", "2020-01-01", "0001-01-01T00:00:00+14:00"):
         assert served.expert.get(f"{desk}/statistics", params={"since": wrong}).status_code == 422, wrong
+    for alone in ("call_price", "mistake_price"):
+        refused = served.expert.get(f"{desk}/statistics", params={alone: 4})
+        assert refused.status_code == 409
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert refused.json()["detail"] == "The money saved needs both prices: call_price and mistake_price."
     twice = [{"id": f"t{n}", "text": "One and the same", "label": label} for n, label in enumerate("ab")]
     served.expert.post(f"{desk}/examples", json={"examples": twice})
     groups = served.expert.get(f"{desk}/conflicts").json()["contradictions"]
@@ -303,6 +309,26 @@ def test_a_database_that_is_away_gives_503_and_names_no_file(served: Served, mon
     assert (found.status_code, found.headers["retry-after"]) == (503, "1")
     assert "/srv" not in found.text
     assert "/srv/askless.db" in served.log.getvalue()
+    said = found.json()["request_id"]
+    assert next(line for line in served.logged() if line.get("request_id") == said)["level"] == "warning"
+
+
+def test_an_erasure_that_leaves_traces_says_so_and_is_not_called_undone(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = served.make_desk("traces")
+    served.client.post(f"{desk}/queries", json={"id": "q", "text": "My name is Ann"})
+
+    def busy(database: Database) -> None:
+        raise erase.NotErased(erase._TRACES)
+
+    monkeypatch.setattr(erase, "scrub", busy)
+    found = served.admin.delete(f"{desk}/queries/q")
+    assert (found.status_code, found.headers["retry-after"]) == (503, "1")
+    assert "are erased, but traces stay" in found.json()["detail"]
+    assert served.client.get(f"{desk}/queries/q").json()["erased"]
+    monkeypatch.undo()
+    assert served.admin.delete(f"{desk}/queries/q").status_code == 204
 
 
 def test_metrics_count_what_was_done(served: Served) -> None:

@@ -62,6 +62,10 @@ class Unavailable(AsklessError):
     """The database cannot be reached, or is locked or full: what was not acknowledged was not done; try again."""
 
 
+class NotErased(Unavailable):
+    """Something of what was to be erased is there still, as the sentence says, which names no file: erase it again."""
+
+
 class UnreadableFile(AsklessError):
     """A file that is truncated, foreign, or written by a version this one cannot read."""
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.embed.cache_file import CacheFile, inode, is_damage, move_aside
+from askless.embed.cache_file import CacheFile, TracesStay, inode, is_damage, move_aside
 from askless.embed.rows import as_embedder, as_texts, checked_rows
 from askless.errors import AsklessError, InvalidInput
 from askless.types import Embedder
@@ -122,6 +122,11 @@ class EmbeddingCache:
     def _must(self, use: Callable[[CacheFile], _T]) -> _T:
         try:
             return self._mended(use)
+        except TracesStay as error:
+            raise CacheUnusable(
+                f"What was to go from the cache {self.path} is erased, but traces stay in its log while another "
+                "process reads it. Erase it again in a moment to remove those too."
+            ) from error
         except (sqlite3.Error, OSError) as error:
             raise CacheUnusable(f"The cache {self.path} cannot be used: {error}. {_ELSEWHERE}") from error
 

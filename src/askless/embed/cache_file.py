@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 _BUSY_SECONDS = 30.0  # how long to wait for another process that writes
+_PATIENCE = 5.0  # seconds for others who empty the log, or read what it holds
 _KEYS_AT_ONCE = 500
 _APPLICATION = 0x41534B56  # "ASKV", the mark by which SQLite files say whose they are; a ledger has "ASKL",
 _OLD_APPLICATION = 0x41534B4C  # which the first caches had as well
@@ -33,6 +34,10 @@ PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_VERSION};
 COMMIT;
 """
+
+
+class TracesStay(sqlite3.OperationalError):
+    """What was erased stands in the log still, which cannot be emptied while another process reads it."""
 
 
 class ForeignFile(sqlite3.OperationalError):
@@ -103,10 +108,11 @@ class CacheFile:
         """Write the log into the database: it holds pages as they were before. Damaged files of old go as well."""
         for path in self.path.parent.glob(f"{self.path.name}{_DAMAGED}*"):
             path.unlink(missing_ok=True)
-        if self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-            raise sqlite3.OperationalError(
-                "erased, but traces stay in its log while another process reads it; try again"
-            )
+        until = time.monotonic() + _PATIENCE
+        while self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:  # not while another does it
+            if time.monotonic() > until:
+                raise TracesStay("the log of the cache is being read")
+            time.sleep(0.02)
 
     def counts(self) -> dict[str, int]:
         """Stored texts by embedder id."""

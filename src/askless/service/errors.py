@@ -57,7 +57,10 @@ _MEANING = {
     422: "A value cannot be used: one entry of `errors` for each.",
     429: "Too many requests: Retry-After says when to come again.",
     500: "A mistake of the service; its log has more under the request id.",
-    503: "The database cannot be reached now. What was not acknowledged was not done: try again after Retry-After.",
+    503: (
+        "The database cannot be used now: it may be away, locked or full. What was not acknowledged was not done: try "
+        "again after Retry-After."
+    ),
 }
 
 
@@ -125,11 +128,15 @@ def status_of(error: errors.AsklessError) -> int:
 def problem_of(error: errors.AsklessError, state: dict[str, Any]) -> JSONResponse:
     """The response for an error of askless, raised in a route or before one was found; `state` is the request's."""
     status = status_of(error)
-    detail = str(error)
-    if status >= 500:  # what the database says names files and hosts: that is for the log
-        state["logged"] = {"error": type(error).__name__, "cause": detail}
-        detail = _MEANING[status]
-    return problem(status, detail, state["request_id"], headers=headers_of(status))
+    if status >= 500:
+        state["logged"] = {"error": type(error).__name__, "cause": str(error)}
+    return problem(status, told(error), state["request_id"], headers=headers_of(status))
+
+
+def told(error: errors.AsklessError) -> str:
+    """What a caller, or the reader of a page, is told; a database's own words name files and hosts: they are logged."""
+    status = status_of(error)
+    return str(error) if status < 500 or isinstance(error, errors.NotErased) else _MEANING[status]
 
 
 def headers_of(status: int) -> dict[str, str] | None:

@@ -137,7 +137,9 @@ class Record:
         self.service.metrics.request(scope["method"], route, status, seconds)
         if self.service.config.log_requests and route not in _PROBES and not is_asset(scope["path"]):
             caller = state.get("caller")
-            self.service.log.info(
+            log = self.service.log
+            write = log.info if status < 500 else log.warning if status == 503 else log.error
+            write(
                 "request",
                 request_id=state["request_id"],
                 method=scope["method"],

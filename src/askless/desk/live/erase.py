@@ -10,6 +10,7 @@ reach of this: they hold the text until they are recycled or deleted.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ from askless.desk.live.desk import LiveDesk
 from askless.desk.live.desks import Desks
 from askless.desk.live.exchange import Progress
 from askless.desk.live.types import TicketStatus
-from askless.embed.cache import EmbeddingCache
-from askless.errors import Unavailable, UnknownQuery
+from askless.embed.cache import CacheUnusable, EmbeddingCache
+from askless.errors import NotErased, UnknownQuery
 from askless.ledger import events as kinds
 from askless.ledger import schema
 from askless.ledger.database import Database
@@ -36,9 +37,10 @@ _AT_ONCE = 200  # queries in one operation, so that callers are served in betwee
 _HELD_TEXT = "queries, new_vectors, snapshots, tickets, events"
 _PATIENCE = 5.0  # seconds for transactions that still see what was there before
 _TRACES = (
-    "The queries are erased, but traces stay in the database while another process reads an older state of it. Erase "
-    "them again in a moment to remove those too."
+    "The queries are erased, but traces stay in the database while somebody reads an older state of it. Erase them "
+    "again in a moment to remove those too."
 )
+_IN_CACHE = "The embedding cache cannot be erased from now, so nothing was erased ({}). Try again."
 _OLDER = text(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
     "AND backend_xmin IS NOT NULL AND xact_start < :began"
@@ -150,9 +152,11 @@ def scrub(database: Database) -> None:
             return
         with database.engine.connect() as connection:
             raw: Any = connection.connection.driver_connection
-            busy = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
-        raise Unavailable(_TRACES)
+            until = time.monotonic() + _PATIENCE
+            while raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:  # not while another does the same
+                if time.monotonic() > until:
+                    raise NotErased(_TRACES)
+                time.sleep(0.02)
 
 
 def _vacuum(connection: Connection) -> None:
@@ -161,15 +165,21 @@ def _vacuum(connection: Connection) -> None:
     until = time.monotonic() + _PATIENCE
     while connection.execute(_OLDER, {"began": began}).scalar_one():
         if time.monotonic() > until:
-            raise Unavailable(_TRACES)
+            raise NotErased(_TRACES)
         time.sleep(0.05)
     connection.exec_driver_sql(f"VACUUM {_HELD_TEXT}")
 
 
 def _forget_in_cache(texts: list[str]) -> None:
     with EmbeddingCache() as cache:
-        if cache.path.exists():  # else there is nothing to forget, and perhaps no right to make a file
+        if not cache.path.exists():  # there is nothing to forget, and perhaps no right to make a file
+            return
+        try:
             cache.forget(texts)
+        except CacheUnusable as error:
+            cause = error.__cause__
+            said = str(cause) if isinstance(cause, sqlite3.Error) else type(cause).__name__  # others name a file
+            raise NotErased(_IN_CACHE.format(said)) from error
 
 
 def _find(connection: Connection, desk: int, keys: Sequence[str]) -> Sequence[Any]:

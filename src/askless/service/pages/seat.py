@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from askless.desk.live.desk import LiveDesk
 from askless.desk.live.types import NewQuery, Outcome
 from askless.errors import AsklessError
-from askless.service.errors import Problem
+from askless.service.errors import Problem, told
 from askless.service.keys import Caller, Role
 from askless.service.pages.paths import LOGIN, PAGES
 from askless.service.state import Service
@@ -112,13 +112,13 @@ class Seat:
     # -- what the page says ----------------------------------------------------------------------------------------
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """What goes wrong inside is said on the page, in the words of the error."""
+        """What goes wrong inside is said on the page, as a caller over HTTP would be told it."""
         try:
             yield
         except LoggedOut:
             self._go(LOGIN)
         except AsklessError as error:
-            self.say(str(error), wrong=True)
+            self.say(told(error), wrong=True)
 
     def say(self, text: str, *, wrong: bool = False) -> None:
         """A line that goes away by itself; it is read out to who cannot see it."""
