@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import math
 import random
+import ssl
 import subprocess
 import sys
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import httpx
 import pytest
@@ -63,16 +68,30 @@ class Script:
         return [json.loads(request.content) for request in self.requests]
 
 
+class Away:
+    """A service that nobody reaches for so many seconds of pauses; then it answers as the script says."""
+
+    def __init__(self, pauses, seconds, *answers):
+        self.pauses, self.seconds, self.script, self.tries = pauses, seconds, Script(*answers), 0
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.tries += 1
+        if sum(self.pauses) < self.seconds:
+            raise httpx.ConnectError("Connection refused")
+        return self.script(request)
+
+
 @pytest.fixture
 def pauses(monkeypatch):
-    """The pauses that a client makes, which take no time here."""
-    made = []
+    """The pauses that a client makes, which take no time here: only its clock goes on, by as much."""
+    made, start = [], time.monotonic()
 
     async def slept(seconds):
         made.append(seconds)
 
     monkeypatch.setattr("askless.client.sync.time.sleep", made.append)
     monkeypatch.setattr("askless.client.aio.asyncio.sleep", slept)
+    monkeypatch.setattr("askless.client.retries.time.monotonic", lambda: start + math.fsum(made))
     return made
 
 
@@ -163,7 +182,7 @@ def test_a_wait_beyond_patience_is_an_error_at_once(kind, pauses):
 @both
 @pytest.mark.parametrize(
     ("method", "arguments"),
-    [("skip", (3,)), ("feedback", ("q1",)), ("erase", ("q1",)), ("create_label", ("a",)), ("undo", (3,))],
+    [("skip", (3,)), ("feedback", ("q1",)), ("undo", (3,)), ("merge_labels", (1, 2)), ("create_key", ("a", "client"))],
 )
 def test_what_might_be_done_twice_is_not_sent_twice(kind, method, arguments, pauses):
     for doubtful in (httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("cut off"), problem(503), problem(502)):
@@ -180,11 +199,141 @@ def test_what_was_surely_not_done_is_always_sent_again(kind, pauses):
     assert len(script.requests) == 4
 
 
+LABEL = {"id": 3, "name": "a", "examples": 0}
+TICKET = {"id": 3, "query": "q1", "status": "open", "priority": 1.0, "opened_at": "2026-01-02T03:04:05+00:00"}
+
+
 @both
-def test_a_service_that_is_not_there_is_told_in_a_sentence(kind, pauses):
-    script = Script(*[httpx.ConnectError("Connection refused")] * 9)
-    with pytest.raises(Unreachable, match=r"No answer from http://askless.test.*tried 5 times.*refused"):
+@pytest.mark.parametrize(
+    ("method", "arguments", "answer"),
+    [
+        ("erase", ("q1",), None),
+        ("revoke_key", (3,), None),
+        ("forget", ("q1",), None),
+        ("create_label", ("a",), LABEL),
+        ("change_label", (3,), LABEL),
+        ("release", (3,), TICKET),
+    ],
+)
+def test_what_changes_nothing_the_second_time_is_sent_again(kind, method, arguments, answer, pauses):
+    done = httpx.Response(204) if answer is None else ok(answer)
+    script = Script(problem(503, **{"Retry-After": "1"}), httpx.ReadTimeout("slow"), done)
+    call(kind, script, method, *arguments)
+    assert len(script.requests) == 3
+    assert pauses[0] == 1.0
+
+
+@both
+@pytest.mark.parametrize(
+    ("method", "arguments", "status"), [("query", ("q1",), 200), ("ask", ("How?",), 202), ("delete_label", (3,), 204)]
+)
+def test_a_server_that_restarts_is_waited_for(kind, method, arguments, status, pauses):
+    call(kind, Away(pauses, 45, ok(OUTCOME, status)), method, *arguments)
+    assert 45 <= sum(pauses) <= 50
+
+
+@both
+def test_a_service_that_is_not_there_is_told_in_a_sentence_after_a_minute(kind, pauses):
+    away = Away(pauses, 10**6)
+    with pytest.raises(Unreachable, match=r"No answer from http://askless.test.*tried \d\d times.*refused"):
+        call(kind, away, "query", "q1")
+    assert math.isclose(sum(pauses), 60)
+    assert max(pauses) <= Retries().longest
+    assert away.tries == len(pauses) + 1 < 40
+
+
+@both
+def test_callers_choose_how_long_they_are_patient(kind, pauses):
+    with pytest.raises(Unreachable, match="tried once"):
+        call(kind, Away(pauses, 10**6), "query", "q1", retries=Retries(most=0))
+    assert pauses == []
+    with pytest.raises(Unreachable, match="tried 3 times"):
+        call(kind, Away(pauses, 10**6), "query", "q1", retries=Retries(most=2))
+    pauses.clear()
+    with pytest.raises(Unreachable):
+        call(kind, Away(pauses, 10**6), "query", "q1", retries=Retries(patience=600))
+    assert math.isclose(sum(pauses), 600)
+
+
+@both
+def test_tries_that_take_long_use_up_the_patience_too(kind, pauses):
+    tries = []
+
+    def slow(request):
+        tries.append(request)
+        pauses.append(35.0)  # so long it took
+        raise httpx.ReadTimeout("slow")
+
+    with pytest.raises(Unreachable, match="tried 3 times"):
+        call(kind, slow, "query", "q1")
+    assert len(tries) == 3  # the minute begins when the first one has failed
+
+
+@both
+def test_a_service_in_a_hurry_is_not_asked_without_pause(kind, pauses):
+    script = Script(*[problem(503, **{"Retry-After": "0"}) for _ in range(40)])
+    with pytest.raises(Unreachable):
         call(kind, script, "query", "q1")
+    assert min(pauses[:10]) > 0.1
+    assert math.isclose(sum(pauses), 60)
+
+
+@pytest.fixture(scope="module")
+def distrusted(tmp_path_factory):
+    """The address of a server with a certificate that nobody has signed but itself."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -keyout key.pem -out certificate.pem"
+    subprocess.run(made.split(), cwd=folder, capture_output=True, check=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        yield f"https://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join(10)
+
+
+@both
+def test_a_certificate_that_is_refused_is_told_at_once(kind, distrusted, pauses):
+    def ordinary():
+        with Client(distrusted, desk="d") as client:
+            client.query("q1")
+
+    async def awaited():
+        async with AsyncClient(distrusted, desk="d") as client:
+            await client.query("q1")
+
+    ask = ordinary if kind is Client else lambda: asyncio.run(awaited())
+    with pytest.raises(Unreachable, match=r"tried once.*certificate verify failed"):
+        ask()
+    assert pauses == []
+
+
+@both
+def test_waiting_outlasts_a_service_that_is_away_but_not_its_own_limit(kind, pauses):
+    away = Away(pauses, 30, ok(OUTCOME | {"status": "answered"}))
+    assert call(kind, away, "wait", "q1", 40).status == "answered"
+    (request,) = away.script.requests
+    left = 40 - sum(pauses)
+    assert math.isclose(float(request.url.params["wait"]), left, abs_tol=0.001)  # and not the 40 of the first try
+    for timeout in (5, 200):
+        pauses.clear()
+        with pytest.raises(Unreachable, match="No answer"):
+            call(kind, Away(pauses, 10**6), "wait", "q1", timeout, retries=Retries(patience=60))
+        assert math.isclose(sum(pauses), timeout)
+    pauses.clear()
+    with pytest.raises(Unreachable, match="tried once"):
+        call(kind, Away(pauses, 10**6), "wait", "q1", 60, retries=Retries(most=0))
+
+
+@both
+def test_only_the_answer_of_a_long_wait_may_take_long(kind):
+    script = Script(ok(OUTCOME))
+    call(kind, script, "wait", "q1", 40)
+    limits = script.requests[0].extensions["timeout"]
+    assert limits["read"] > 40 > limits["connect"]
 
 
 @both
@@ -325,12 +474,32 @@ def test_a_stream_that_breaks_is_taken_up_where_it_was(kind, pauses):
 
 
 @both
+def test_a_stream_outlasts_one_restart_after_another(kind, pauses):
+    def ping():
+        return httpx.Response(200, content=b": ping\n\n", headers={"Content-Type": "text/event-stream"})
+
+    class Restarts(Away):
+        def __call__(self, request):
+            answer = super().__call__(request)
+            self.seconds = sum(self.pauses) + 45  # after each stream it is away again
+            return answer
+
+    restarts = Restarts(pauses, 45, stream(WAITS), ping(), ping(), stream(OUTCOME | {"event": 9}))
+    assert [outcome.event for outcome in watch(kind, restarts)] == [7, 9]
+    assert sum(pauses) > 4 * 45
+
+
+@both
 def test_a_stream_that_is_refused_or_stays_away_is_an_error(kind, pauses):
     with pytest.raises(NotFound, match="no query"):
         watch(kind, Script(problem(404, "There is no query q1.")))
     with pytest.raises(Unreachable):
         watch(kind, Script(*[httpx.ConnectError("refused")] * 9), Retries(most=2))
     assert len(pauses) == 2
+    pauses.clear()
+    with pytest.raises(Unreachable, match=r"No answer from http://askless.test"):
+        watch(kind, Away(pauses, 10**6))
+    assert math.isclose(sum(pauses), 60)
 
 
 def test_events_are_read_from_pieces_of_any_size():
@@ -351,13 +520,44 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters():
         return {name for name, value in vars(kind).items() if callable(value) and not name.startswith("_")}
 
     assert methods(Client) == methods(AsyncClient)
-    for name in methods(Client) - {"at", "send", "close", "watch"}:
+    for name in methods(Client) - {"at", "send", "close", "watch", "each"}:
         one, other = getattr(Client, name), getattr(AsyncClient, name)
         assert inspect.signature(one) == inspect.signature(other)
         assert next(iter(inspect.signature(one).parameters)) == "self"
         assert one.__doc__
         assert not inspect.iscoroutinefunction(one)
         assert inspect.iscoroutinefunction(other)
+
+
+def each(kind, script, method, **named):
+    """All that a method lists in pages."""
+    options = {"desk": "d", "transport": httpx.MockTransport(script)}
+    if kind is Client:
+        with Client("http://askless.test", **options) as client:
+            return list(client.each(getattr(client, method), **named))
+
+    async def all_of_them():
+        async with AsyncClient("http://askless.test", **options) as client:
+            return [item async for item in client.each(getattr(client, method), **named)]
+
+    return asyncio.run(all_of_them())
+
+
+@both
+@pytest.mark.parametrize("method", ["tickets", "examples", "queries", "deliveries"])
+def test_all_pages_are_walked_with_the_same_filters(kind, method):
+    row = (
+        OUTCOME | LABEL | TICKET | {"label": "a", "webhook": 1, "kind": "k", "attempts": 0, "created_at": "2026-01-02"}
+    )
+    pages = [([1, 2], "x"), ([], "y"), ([3], None)]
+    script = Script(*[ok({"items": [row | {"id": n} for n in items], "next": after}) for items, after in pages])
+    assert [item.id for item in each(kind, script, method, limit=2)] == [1, 2, 3]
+    assert [dict(request.url.params) for request in script.requests] == [
+        {"limit": "2"},
+        {"limit": "2", "cursor": "x"},
+        {"limit": "2", "cursor": "y"},
+    ]
+    assert each(kind, Script(ok({"items": [], "next": None})), method) == []
 
 
 def test_another_desk_with_the_same_connections():

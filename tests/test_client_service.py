@@ -287,6 +287,24 @@ def test_another_embedder_in_the_background(expert, admin):
     assert admin.cancel_job(job.id).status == "done"  # one that has ended stays as it is
 
 
+def test_what_the_client_may_send_twice_changes_nothing_the_second_time(client, expert, admin):
+    made = expert.create_label("parcel", "It is on its way.")
+    assert expert.create_label("parcel", "It is on its way.") == made
+    changed = expert.change_label(made.id, name="post", answer="It is there.")
+    assert expert.change_label(made.id, name="post", answer="It is there.") == changed
+    number = client.ask(PAY, "twice").ticket
+    expert.claim(number)
+    freed = expert.release(number)
+    assert expert.release(number) == freed
+    for _ in range(2):
+        admin.erase("twice")
+    key = admin.create_key(f"robot {time.time_ns()}", "client", only=admin.show().name)
+    admin.revoke_key(key.id)
+    revoked = admin.keys()
+    admin.revoke_key(key.id)
+    assert admin.keys() == revoked
+
+
 def test_webhooks_and_keys(client, admin):
     hook = admin.create_webhook("http://127.0.0.1:9/hook", ["query.answered"])
     assert len(hook.secret) >= 32

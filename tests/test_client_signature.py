@@ -47,3 +47,25 @@ def test_an_old_request_is_refused_unless_any_age_will_do():
 )
 def test_a_header_that_is_none_is_refused(header):
     assert verify_signature(SECRET, header, BODY, None) is False
+
+
+@pytest.mark.parametrize("body", [BODY.decode(), bytearray(BODY), memoryview(BODY)])
+def test_a_body_may_be_text_or_other_bytes(body):
+    assert verify_signature(SECRET, sign(SECRET, BODY, AT), body, now=AT)
+    assert not verify_signature(SECRET, sign(SECRET, BODY + b" ", AT), body, now=AT)
+
+
+@pytest.mark.parametrize("body", [None, {"id": 1}, 7, "\ud800"])
+def test_what_is_no_body_is_refused(body):
+    assert verify_signature(SECRET, sign(SECRET, b"", AT), body, now=AT) is False
+
+
+@pytest.mark.parametrize("header", [b"t=1,v1=a", 7, f"t={AT},v1=\ud800"])
+def test_what_is_no_header_is_refused(header):
+    assert verify_signature(SECRET, header, BODY, now=AT) is False
+
+
+def test_a_secret_that_is_missing_opens_nothing():
+    assert verify_signature("", sign("", BODY, AT), BODY, now=AT) is False
+    assert verify_signature(None, sign("", BODY, AT), BODY, now=AT) is False
+    assert verify_signature("\ud800", sign(SECRET, BODY, AT), BODY, now=AT) is False

@@ -11,8 +11,9 @@ import httpx
 from askless.client import administration, answering, asking, knowledge
 from askless.client.call import Call
 from askless.client.connect import DEFAULT_URL, TIMEOUT, Watching, address, gone, headers, only
+from askless.client.pages import each_later
 from askless.client.results import Outcome
-from askless.client.retries import Retries
+from askless.client.retries import Retries, Tries
 from askless.client.send import sends_later, steps_later
 
 T = TypeVar("T")
@@ -66,26 +67,26 @@ class AsyncClient:
 
     async def send(self, call: Call[T]) -> T:
         """Send a call, and again where that is safe and worth it; its result."""
-        tried = 0
+        tries = Tries(self._retries, harmless=call.harmless, until=call.until)
         while True:
-            tried += 1
             outcome: httpx.Response | httpx.TransportError
             try:
                 outcome = await self._http.send(call.request(self._http, self._timeout))
             except httpx.TransportError as error:
                 outcome = error
-            pause = self._retries.pause(tried, harmless=call.harmless, outcome=outcome)
+            pause = tries.pause(outcome)
             if pause is not None:
                 await asyncio.sleep(pause)
             elif isinstance(outcome, httpx.Response):
                 return call.result(outcome)
             else:
-                raise gone(outcome, self._http.base_url, tried) from outcome
+                raise gone(outcome, self._http.base_url, tries.made) from outcome
 
     async def watch(self, id: str) -> AsyncIterator[Outcome]:
         """The outcome of a query now and after each change, as the service tells it; ends once it waits no more.
 
-        A stream that breaks is taken up again where it was.
+        A stream that breaks is taken up again where it was. It has no time limit of its own: it goes on until nothing
+        was heard of the service for as long as `retries` allows.
         """
         watching = Watching(await self._named(), id, self._retries)
         while True:
@@ -105,7 +106,9 @@ class AsyncClient:
                     await broken.aclose()
             except httpx.TransportError as error:
                 broken = error
-            await asyncio.sleep(watching.pause(broken))
+            await asyncio.sleep(watching.pause(broken, self._http.base_url))
+
+    each = each_later
 
     ask = steps_later(asking.ask)
     ask_many = steps_later(asking.ask_many)

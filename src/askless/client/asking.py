@@ -14,7 +14,6 @@ from askless.errors import InvalidInput
 T = TypeVar("T")
 Steps: TypeAlias = Generator[Call[Any], Any, T]  # yields calls, is sent their results, returns the whole
 
-LONGEST_POLL = 50.0  # seconds that one request waits; the service allows 60
 LARGEST_BATCH = 1_000
 
 _outcome = one(Outcome)
@@ -67,18 +66,13 @@ def query(desk: str, id: str) -> Call[Outcome]:
 
 
 def wait_for(desk: str, id: str, timeout: float = 60.0) -> Steps[Outcome]:
-    """Wait until the query no longer waits for an expert, at most `timeout` seconds; then what stands, either way."""
+    """Wait until the query no longer waits for an expert, at most `timeout` seconds; then what stands, either way.
+
+    A service that cannot be reached meanwhile is tried again until then; Unreachable where it still cannot.
+    """
     end = time.monotonic() + timeout
     while True:
-        left = max(0.0, min(LONGEST_POLL, end - time.monotonic()))
-        outcome: Outcome = yield Call(
-            "GET",
-            path("desks", desk, "queries", id),
-            _outcome,
-            params={"wait": round(left, 3)},
-            harmless=True,
-            longer=left,
-        )
+        outcome: Outcome = yield Call("GET", path("desks", desk, "queries", id), _outcome, harmless=True, until=end)
         if not outcome.waits or time.monotonic() >= end:
             return outcome
 
@@ -109,7 +103,7 @@ def queries(
 
 def erase(desk: str, id: str) -> Call[None]:
     """Erase the text and the vector of a query everywhere (admins); the counts stay."""
-    return Call("DELETE", path("desks", desk, "queries", id), nothing)
+    return Call("DELETE", path("desks", desk, "queries", id), nothing, harmless=True)
 
 
 def new_id() -> str:

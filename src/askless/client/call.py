@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -14,13 +15,16 @@ from askless.client.errors import ServiceError, error_for
 
 T = TypeVar("T")
 
+LONGEST_POLL = 50.0  # seconds that one request waits; the service allows 60
+
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
     """A request and how to read its answer, without sending it.
 
     `harmless`: sending it twice is the same as sending it once, so it may be tried again when nobody knows whether
-    it arrived. `longer` is added to the time limit: what the service itself was asked to wait.
+    it arrived. `longer` is added to the time limit of the answer. `until`, on the clock of time.monotonic, is for a
+    request that waits for a change: the service is asked to wait for what is left of it, at each try anew.
     """
 
     method: str
@@ -30,16 +34,17 @@ class Call(Generic[T]):
     params: dict[str, Any] = field(default_factory=dict)
     harmless: bool = False
     longer: float = 0.0
+    until: float | None = None
 
     def request(self, client: httpx.Client | httpx.AsyncClient, timeout: float) -> httpx.Request:
         """The request as httpx sends it."""
-        return client.build_request(
-            self.method,
-            self.path,
-            json=self.body,
-            params={name: value for name, value in self.params.items() if value is not None},
-            timeout=timeout + self.longer,
-        )
+        params, longer = {name: value for name, value in self.params.items() if value is not None}, self.longer
+        if self.until is not None:
+            longer = max(0.0, min(LONGEST_POLL, self.until - time.monotonic()))
+            params["wait"] = round(longer, 3)
+        # A connection comes about at once or not at all: only the answer may take longer.
+        limits = httpx.Timeout(timeout, read=timeout + longer)
+        return client.build_request(self.method, self.path, json=self.body, params=params, timeout=limits)
 
     def result(self, response: httpx.Response) -> T:
         """What the answer says; an error of askless.client.errors where it is not a success."""

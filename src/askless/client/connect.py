@@ -12,7 +12,7 @@ from askless.client.asking import watched
 from askless.client.call import failure
 from askless.client.errors import Unreachable
 from askless.client.results import Desk, Outcome, read
-from askless.client.retries import Retries
+from askless.client.retries import Retries, Tries
 from askless.client.sse import EventReader
 from askless.errors import InvalidInput
 
@@ -66,28 +66,30 @@ def gone(error: httpx.TransportError, url: httpx.URL, tried: int) -> Unreachable
 
 
 class Watching:
-    """One query's stream of events, taken up again where it broke off."""
+    """One query's stream of events, taken up again where it broke off.
+
+    Any sign of the service, a heartbeat too, begins the tries anew: a stream lasts through one restart after another.
+    """
 
     def __init__(self, desk: str, id: str, retries: Retries) -> None:
         self.done = False
         self._path = watched(desk, id)
-        self._retries = retries
+        self._tries = Tries(retries, harmless=True)
         self._last: str | None = None
-        self._tried = 0
         self._reader = EventReader()
 
     def request(self, http: httpx.Client | httpx.AsyncClient, timeout: float) -> httpx.Request:
         """The request that opens the stream, after the last event that arrived."""
         self._reader = EventReader()
-        self._tried += 1
         extra = {"Accept": "text/event-stream"} | ({} if self._last is None else {"Last-Event-ID": self._last})
         limits = httpx.Timeout(timeout, read=max(timeout, SILENCE))
         return http.build_request("GET", self._path, headers=extra, timeout=limits)
 
     def feed(self, piece: str) -> Iterator[Outcome]:
         """The outcomes that this piece of the stream completes."""
+        self._tries.begin()
         for event in self._reader.feed(piece):
-            self._last, self._tried = event.id, 0
+            self._last = event.id
             data: Any = json.loads(event.data)
             if not isinstance(data, dict) or "status" not in data:
                 continue
@@ -95,13 +97,13 @@ class Watching:
             self.done = not outcome.waits
             yield outcome
 
-    def pause(self, broken: httpx.Response | httpx.TransportError) -> float:
+    def pause(self, broken: httpx.Response | httpx.TransportError, url: httpx.URL) -> float:
         """Seconds until the stream is opened again; raises where it is not worth it."""
         ended_early = isinstance(broken, httpx.Response) and broken.is_success
         why = httpx.RemoteProtocolError("the stream ended early") if ended_early else broken
-        pause = self._retries.pause(max(self._tried, 1), harmless=True, outcome=why)
+        pause = self._tries.pause(why)
         if pause is not None:
             return pause
         if isinstance(why, httpx.Response):
             raise failure(why, f"GET {why.request.url}")
-        raise gone(why, httpx.URL(self._path), max(self._tried, 1)) from why
+        raise gone(why, url, self._tries.made) from why

@@ -19,8 +19,8 @@ def labels(desk: str) -> Call[tuple[Label, ...]]:
 
 
 def create_label(desk: str, name: str, answer: str | None = None) -> Call[Label]:
-    """A new label; `answer` is the text sent to those who ask."""
-    return Call("POST", path("desks", desk, "labels"), _label, body={"name": name, "answer": answer})
+    """A new label; `answer` is the text sent to those who ask. The same name and answer again change nothing."""
+    return Call("POST", path("desks", desk, "labels"), _label, body={"name": name, "answer": answer}, harmless=True)
 
 
 def change_label(desk: str, number: int, *, name: str | None = None, answer: str | None = None) -> Call[Label]:
@@ -28,7 +28,7 @@ def change_label(desk: str, number: int, *, name: str | None = None, answer: str
     body: dict[str, str | None] = {} if name is None else {"name": name}
     if answer is not None:
         body["answer"] = answer or None
-    return Call("PATCH", path("desks", desk, "labels", number), _label, body=body)
+    return Call("PATCH", path("desks", desk, "labels", number), _label, body=body, harmless=True)
 
 
 def merge_labels(desk: str, number: int, into: int) -> Call[Label]:

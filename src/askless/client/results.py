@@ -220,7 +220,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some of a list; `next` is the cursor of the following page, None at the end."""
+    """Some of a list; `next` is the `cursor` of the following page, None at the end. `Client.each` walks them all."""
 
     items: tuple[T, ...]
     next: str | None

@@ -8,6 +8,7 @@ import time
 
 SIGNATURE_HEADER = "X-Askless-Signature"
 DELIVERY_HEADER = "X-Askless-Delivery"
+_BODY = (bytes, bytearray, memoryview, str)
 
 
 def sign(secret: str, body: bytes, at: int) -> str:
@@ -17,20 +18,26 @@ def sign(secret: str, body: bytes, at: int) -> str:
 
 
 def verify_signature(
-    secret: str, header: str | None, body: bytes, tolerance: float | None = 300, *, now: float | None = None
+    secret: str, header: str | None, body: bytes | str, tolerance: float | None = 300, *, now: float | None = None
 ) -> bool:
     """Whether the header X-Askless-Signature was made with this secret, for this body, at most `tolerance` seconds ago.
 
-    Give the body as it came, byte for byte, before any JSON is read. The age is what stops a request that someone
-    recorded from being sent again later (None: any age). The comparison takes the same time whatever differs.
+    Give the body as it came, before any JSON is read: its bytes, or its text, which is taken as UTF-8. The age is what
+    stops a request that someone recorded from being sent again later (None: any age). The comparison takes the same
+    time whatever differs. What is no secret, header or body at all gives False: an empty secret too, for anyone could
+    sign with that.
     """
-    found = dict(part.strip().partition("=")[::2] for part in (header or "").split(","))
+    if not (isinstance(secret, str) and secret and isinstance(header, str) and isinstance(body, _BODY)):
+        return False
+    found = dict(part.strip().partition("=")[::2] for part in header.split(","))
     stamp = found.get("t", "")
     if not (stamp.isascii() and stamp.isdecimal() and len(stamp) <= 15):
         return False
     at = int(stamp)
-    expected = sign(secret, body, at)
-    given = f"t={at},v1={found.get('v1', '')}"
-    same = hmac.compare_digest(expected.encode(), given.encode(errors="surrogateescape"))
+    try:
+        expected = sign(secret, body.encode() if isinstance(body, str) else bytes(body), at).encode()
+        given = f"t={at},v1={found.get('v1', '')}".encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which no request and no secret of the service holds
+        return False
     age = abs((time.time() if now is None else now) - at)
-    return same and (tolerance is None or age <= tolerance)
+    return hmac.compare_digest(expected, given) and (tolerance is None or age <= tolerance)

@@ -11,8 +11,9 @@ import httpx
 from askless.client import administration, answering, asking, knowledge
 from askless.client.call import Call
 from askless.client.connect import DEFAULT_URL, TIMEOUT, Watching, address, gone, headers, only
+from askless.client.pages import each
 from askless.client.results import Outcome
-from askless.client.retries import Retries
+from askless.client.retries import Retries, Tries
 from askless.client.send import sends, steps
 
 T = TypeVar("T")
@@ -72,26 +73,26 @@ class Client:
 
     def send(self, call: Call[T]) -> T:
         """Send a call, and again where that is safe and worth it; its result."""
-        tried = 0
+        tries = Tries(self._retries, harmless=call.harmless, until=call.until)
         while True:
-            tried += 1
             outcome: httpx.Response | httpx.TransportError
             try:
                 outcome = self._http.send(call.request(self._http, self._timeout))
             except httpx.TransportError as error:
                 outcome = error
-            pause = self._retries.pause(tried, harmless=call.harmless, outcome=outcome)
+            pause = tries.pause(outcome)
             if pause is not None:
                 time.sleep(pause)
             elif isinstance(outcome, httpx.Response):
                 return call.result(outcome)
             else:
-                raise gone(outcome, self._http.base_url, tried) from outcome
+                raise gone(outcome, self._http.base_url, tries.made) from outcome
 
     def watch(self, id: str) -> Iterator[Outcome]:
         """The outcome of a query now and after each change, as the service tells it; ends once it waits no more.
 
-        A stream that breaks is taken up again where it was.
+        A stream that breaks is taken up again where it was. It has no time limit of its own: it goes on until nothing
+        was heard of the service for as long as `retries` allows.
         """
         watching = Watching(self._named(), id, self._retries)
         while True:
@@ -110,7 +111,9 @@ class Client:
                     broken.close()
             except httpx.TransportError as error:
                 broken = error
-            time.sleep(watching.pause(broken))
+            time.sleep(watching.pause(broken, self._http.base_url))
+
+    each = each
 
     ask = steps(asking.ask)
     ask_many = steps(asking.ask_many)
