@@ -282,6 +282,11 @@ def test_the_regret_scorer_counts_questions_and_mistakes():
     X, y = [[1.0], [9.0], [2.0], [5.0]], [0, 1, 1, 0]  # right, right, wrong, asked
     assert regret_scorer()(model, X, y) == pytest.approx(-(11 + 2) / 4)
     assert regret_scorer(Costs(0, 1, -1))(model, X, y) == pytest.approx(-(2 + 1) / 4)
+    for three in ((0, 1, -1), [0.0, 1.0, -1.0]):
+        assert regret_scorer(three) == regret_scorer(Costs(0, 1, -1))
+        assert regret_scorer(three)(model, X, y) == pytest.approx(-(2 + 1) / 4)
+    with pytest.raises(InvalidInput, match="Costs are"):
+        regret_scorer((0, 1))
     with pytest.raises(InvalidInput, match="DecisionTreeClassifier"):
         regret_scorer()(DecisionTreeClassifier().fit(X, y), X, y)
 

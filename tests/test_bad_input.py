@@ -14,6 +14,7 @@ import pytest
 
 from askless.check_scripts import decisions, say
 from askless.errors import InvalidInput
+from askless.inputs import as_floats
 from askless.persist import load, save
 from askless.policies.named import POLICIES
 from askless.types import Ask, Guess, NoExamples
@@ -39,6 +40,18 @@ def test_no_policy_is_left_out() -> None:
 # -- vectors that are refused -------------------------------------------------------------------------------
 
 NAN, INF = float("nan"), float("inf")
+
+
+class Tensor:
+    """As torch's, which numpy asks for an array: it raises what torch raises where it has none to give."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise self._error
+
+
 REFUSED: dict[str, Any] = {
     "NaN": [1.0, NAN, 0.0, 0.0],
     "NaN of float32": np.array([1.0, NAN, 0.0, 0.0], np.float32),
@@ -65,7 +78,28 @@ REFUSED: dict[str, Any] = {
     "truth values": np.ones(DIM, bool),
     "a date": np.array(["2026-01-01"] * DIM, "datetime64[D]"),
     "a mapping": {"a": 1.0},
+    "a hidden value": np.ma.masked_array([1.0, 99.0, 0.0, 0.0], [False, True, False, False]),
+    "a tensor of bfloat16": Tensor(TypeError("Got unsupported ScalarType BFloat16")),
+    "a tensor with a gradient": Tensor(RuntimeError("Can't call numpy() on Tensor that requires grad.")),
 }
+
+
+def test_what_another_library_refuses_is_said_in_its_words() -> None:
+    for x in (REFUSED["a tensor of bfloat16"], [REFUSED["a tensor of bfloat16"]] * 2):
+        with pytest.raises(
+            InvalidInput, match=r"Tensor of test_bad_input, which says: Got unsupported ScalarType BFlo"
+        ):
+            as_floats(x)
+    with pytest.raises(InvalidInput, match=r"requires grad\. Turn it into an array first; with torch, x\.detach\(\)"):
+        as_floats(REFUSED["a tensor with a gradient"])
+    with pytest.raises(InvalidInput, match="rows of different lengths"):
+        as_floats(REFUSED["uneven lists"])
+
+
+def test_a_hidden_value_is_not_taken_for_a_number() -> None:
+    with pytest.raises(InvalidInput, match="a masked array, with 1 of its values hidden"):
+        as_floats(REFUSED["a hidden value"])
+    assert as_floats(np.ma.masked_array([1.0, 2.0], False)).tolist() == [1.0, 2.0]  # nothing of it is hidden
 
 
 @every_policy

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from askless.errors import InvalidInput, UnknownExample, UnknownLabel
+from askless.inputs import as_label
 from askless.types import Costs
 from taught import DIM, Refusals, every_policy, every_space, examples, make, taught
 
@@ -34,6 +35,10 @@ NOT_LABELS: list[Any] = [
     object(),
     "",
     " \n\t",
+    "\u200b",
+    "\x00",
+    " \ufeff\u2060\u00a0",
+    "\u3164",
     np.str_(""),
 ]
 
@@ -51,6 +56,11 @@ def test_a_label_is_a_string_that_can_be_read_or_an_integer(name: str, params: d
         with refused.of(InvalidInput):
             policy.rename_label("a", label)
     policy.learn(np.ones(DIM), "a", id="bad")
+
+
+def test_a_label_that_shows_a_sign_is_taken_as_it_is() -> None:
+    for label in ("é", "日本", "🙂", "-", " x ", "a\u200bb", "ไทย", "👩\u200d🔧", "\U0001fae9", "0"):
+        assert as_label(label) == label
 
 
 @every_policy

@@ -177,6 +177,24 @@ def test_simulate_compares_policies_and_writes_its_files(folder):
     assert re.search(rf"toys:Toy +│ +20 ± 0 .*{mean:,.0f} ±", result.output)
 
 
+@pytest.mark.parametrize("name", ["plot.png", "summary.csv", "traces.csv"])
+def test_simulate_leaves_the_files_of_others_alone(folder, capsys, name):
+    (folder / "mine").mkdir()
+    (folder / "mine" / name).write_bytes(b"policy,mine\n")
+    code, said = failure(capsys, "simulate", "--policy", "always-ask", "--out", "mine", *QUICK)
+    assert (code, said.count("\n")) == (2, 1)
+    assert f"has {name}, which no simulation wrote; choose another with --out" in said
+    assert [path.name for path in (folder / "mine").iterdir()] == [name]
+    assert (folder / "mine" / name).read_bytes() == b"policy,mine\n"
+
+
+def test_simulate_replaces_its_own_files(folder, capsys):
+    for rounds in ("30", "40"):
+        arguments = ["simulate", "--policy", "always-ask", "--out", "a/b", *QUICK, "--rounds", rounds]
+        assert failure(capsys, *arguments) == (0, "")
+    assert pd.read_csv(folder / "a" / "b" / "traces.csv")["round"].max() == 40
+
+
 def test_the_number_of_jobs_and_the_order_of_policies_change_nothing(folder):
     runner = CliRunner()
     specs = ["--policy", "toys:Toy:every=4", "--policy", "skm"]

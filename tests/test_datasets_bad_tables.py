@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -249,6 +250,22 @@ def test_a_column_that_cannot_be_told(tmp_path: Path, contents: bytes, options: 
 def test_two_columns_of_a_name_nobody_asks_for_are_kept(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("text,b,b\n1,2,3\n")
     assert read_table(tmp_path / "t.csv").frame.to_numpy().tolist() == [["1", "2", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"text": 0}, "text is the name of a column, as in text='question'; found 0"),
+        ({"label": ["label"]}, "label is the name of a column, as in label='topic'; found ['label']"),
+        ({"header": "no"}, "header is True or False; found 'no'"),
+        ({"find_label": 1}, "find_label is True or False; found 1"),
+    ],
+)
+def test_options_of_another_type_are_named(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    (tmp_path / "t.csv").write_text("text,label\na,x\nb,y\n")
+    with pytest.raises(InvalidInput) as caught:
+        read_table(tmp_path / "t.csv", **options)
+    assert words in str(caught.value)
 
 
 # -- labels, where they are needed ----------------------------------------------------------------------------------

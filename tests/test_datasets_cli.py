@@ -65,6 +65,30 @@ def test_a_blank_text_is_no_text_of_the_description(tmp_path: Path) -> None:
         raise run("describe", str(tmp_path / "t.csv")).exception  # type: ignore[misc]
 
 
+def test_one_label_is_described(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("text,label\nabc,a\nde,a\n,\n")
+    text = shown("describe", str(tmp_path / "t.csv"), "--plot", str(tmp_path / "sizes.svg"))
+    assert "2 texts under 1 label 1 more" in text
+    assert "1 more have no label and are left out" in text
+    assert "a label has 2 to 2 texts" in text
+    assert (tmp_path / "sizes.svg").exists()
+
+
+@pytest.mark.parametrize("contents", ["question,when\nabc,1\ndefg,2\n,3\n", "text,label\nabc,\ndefg, \n,\n"])
+def test_texts_without_labels_are_described(tmp_path: Path, contents: str) -> None:
+    (tmp_path / "t.csv").write_text(contents)
+    text = shown("describe", str(tmp_path / "t.csv"))
+    assert "2 texts without labels" in text
+    assert "a text has 3 to 4 characters" in text
+    assert "1 more have a blank text and are not counted" in text
+    assert "defg" in text
+    assert "a label has" not in text
+    plot = tmp_path / "sizes.svg"
+    with pytest.raises(AsklessError, match="has no labels whose sizes --plot could draw"):
+        raise run("describe", str(tmp_path / "t.csv"), "--plot", str(plot)).exception  # type: ignore[misc]
+    assert not plot.exists()
+
+
 def test_fetching_says_the_licence_and_what_is_here(tmp_path: Path) -> None:
     (tmp_path / "comqa.csv").write_text("text,label\na,b\n")
     text = shown("fetch", "comqa", "support-questions", "--data-dir", str(tmp_path))

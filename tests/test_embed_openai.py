@@ -271,6 +271,8 @@ def test_a_server_that_fails_for_ever(server):
         ([[1.0, 2.0], [float("nan"), 1.0]], "zeros, NaN or infinity"),
         ([[1.0, 2.0], [float("inf"), 1.0]], "zeros, NaN or infinity"),
         ([[1.0, 2.0], [0.0, 0.0]], "zeros, NaN or infinity"),
+        ([[], []], "an empty vector for m; expected finite numbers"),
+        ([[1.0, 2.0], []], "an empty vector for m; expected finite numbers"),
     ],
 )
 def test_replies_that_are_not_what_was_asked_for(server, vectors, says):

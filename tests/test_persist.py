@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from askless.check_scripts import decisions
-from askless.errors import UnreadableFile
+from askless.errors import InvalidInput, UnreadableFile
 from askless.persist import load, save
 from askless.policies.active_perceptron import ActivePerceptron
 from askless.policies.base import PolicyBase
@@ -160,6 +160,13 @@ def test_a_class_of_ones_own_is_passed_as_kind(tmp_path: Path) -> None:
         load(tmp_path / "policy")
     with pytest.raises(UnreadableFile, match="holds a Perceptron, and kind is ActivePerceptron"):
         load(tmp_path / "policy", kind=ActivePerceptron)
+
+
+@pytest.mark.parametrize("kind", ["ghc", dict, 3, make_policy("ghc")])
+def test_a_kind_is_a_class_that_can_be_saved(kind: Any, tmp_path: Path) -> None:
+    save(make_policy("ghc"), tmp_path / "p")
+    with pytest.raises(InvalidInput, match=r"kind is the class of the saved policy.*found .*Leave it out"):
+        load(tmp_path / "p", kind=kind)
 
 
 def test_a_namesake_of_a_policy_is_not_taken_for_it(tmp_path: Path) -> None:

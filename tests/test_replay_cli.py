@@ -64,6 +64,22 @@ def test_the_files_agree_with_a_count_of_the_decisions(folder, capsys):
     assert 'src="data:image/svg+xml;base64,' in page
     assert not re.search(r"(src|href)=\"(?!data:)", page)
     assert "the examples that carried the guess" in page
+    wrong = {  # by policy, in the first table
+        name: cells.split("<td>")[4].removesuffix("</td>")
+        for name, cells in re.findall(r"<tr><th>(\S+?)</th>\n(.*?)</tr>", page)
+    }
+    assert re.fullmatch(r"\d+\.\d ± \d+\.\d %", wrong["ghc:0.8"])
+    assert wrong["always-ask"] == ""  # what never guesses has no share of wrong guesses
+    heads = re.findall(r"<th( class=\"text\")?>([a-z ]+)</th>", page.split("</style>")[1])
+    assert {name for text, name in heads if text} == {
+        "policy",
+        "label",
+        "most often taken for",
+        "text",
+        "guessed",
+        "right",
+        "because of",
+    }
 
 
 def test_without_a_policy_it_compares_the_usual_ones(folder, capsys):

@@ -115,9 +115,27 @@ def test_a_table_its_report_and_its_files(folder):
     page = (made / "report.html").read_text(encoding="utf-8")
     assert outside(page) == []
     for line in lines:
-        assert f"<b>{float(line['regret_ours']):,.0f} ± " in page
+        assert f"<b>{float(line['regret_ours']):,.0f}</b>" in page  # one run has no deviation
         assert f"<span>{float(line['regret_paper']):,.0f} ± {float(line['regret_paper_deviation']):,.0f}</span>" in page
     assert "data:image/svg+xml;base64," in page
+    assert "mean ± standard deviation" not in page
+
+
+def test_several_runs_have_a_deviation(folder):
+    run("table", "cube-center", *SMALL, "--seeds", "2", "--out", "out")
+    cells = json.loads((folder / "out" / "cube-center" / "cells.json").read_text())
+    page = (folder / "out" / "cube-center" / "report.html").read_text(encoding="utf-8")
+    assert any(cell["regret_ours_deviation"] > 0.0 for cell in cells)
+    assert "mean ± standard deviation" in page
+    for cell in cells:
+        assert f"<b>{cell['regret_ours']:,.0f} ± {cell['regret_ours_deviation']:,.0f}</b>" in page
+
+
+def test_the_summary_alone_has_no_plot(folder):
+    run("table", SUMMARY, "--rounds", "20", "--draws", "1", "--seeds", "1", "--out", "out")  # a warning is an error
+    made = folder / "out" / SUMMARY
+    assert not (made / "ratios.svg").exists()
+    assert "<img" not in (made / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_second_run_runs_nothing_and_says_the_same(folder):
@@ -149,6 +167,7 @@ def contents(store):
         (["all", "--jobs", "0"], "--jobs"),
         (["table", "cube-hull", "--out", "taken"], "Cannot use the folder 'taken'"),
         (["table", "qqg", "--file", "absent.csv", "--text", "a", "--label", "b"], "absent.csv"),
+        (["table", "qqg", "--file", "absent.csv"], "Cannot read absent.csv: No such file or directory"),
         (["all", "--dask", "tcp://127.0.0.1:9"], "No Dask scheduler answers at 'tcp://127.0.0.1:9'"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_table_of_a_file_of_texts(tmp_path):
     regrets = {cell["column"]: cell["regret"] for cell in cells}
     assert regrets["nearest-query GHC"] < min(regrets["SKM"], 2 * 150)
     page = (tmp_path / "qqg-algorithms" / "report.html").read_text(encoding="utf-8")
-    assert "863 rows, 33 labels, 1 runs of 150 rounds" in page
+    assert "863 rows, 33 labels, 1 run of 150 rounds" in page
     assert "Regret against the round" in page
     assert "E5 1,062" in page
 

@@ -85,7 +85,7 @@ def test_a_cell_is_the_mean_and_deviation_of_its_runs(rows, frame):
         found = compare(cell, rows, 5000, 2, 3)
         for measure in ("calls", "mistakes", "regret"):
             beside = getattr(found, measure)
-            assert beside.ours == pytest.approx((own[measure].mean(), own[measure].std(ddof=0)))
+            assert beside.ours[:2] == pytest.approx((own[measure].mean(), own[measure].std(ddof=0)))
             assert beside.paper == getattr(cell.paper, measure)
             means = own.groupby("draw")[measure].mean()
             assert beside.percentile == 100.0 * (means < beside.paper.mean).mean()
@@ -108,7 +108,7 @@ def test_the_summary_has_the_papers_figures_and_our_best(rows, frame):
     grid = {(c.setting, c.column): c for c in cells}
     assert len(cells) == len(grid) == 8 * 5 + 8 * 6
     for space, dim, distribution, column, mean, deviation in IN_THE_SUMMARY:
-        assert grid[Setting(space, dim, distribution), column].regret.paper == (mean, deviation)
+        assert grid[Setting(space, dim, distribution), column].regret.paper[:2] == (mean, deviation)
     setting = Setting("sphere", 10, "mixture")
     own = frame[(frame["space"] == "sphere") & (frame["dim"] == 10) & (frame["distribution"] == "mixture")]
     hulls = own[own["policy"].str.match("chc$|ghc:")]

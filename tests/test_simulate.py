@@ -259,6 +259,10 @@ def test_the_simulator_itself_takes_at_most_five_microseconds_a_round():
         ({"seed": -1}, "seed"),
         ({"X": [[0.0], [np.nan], [1.0]]}, "row 1"),
         ({"y": [0, 1, 1.5]}, "label"),
+        ({"first_examples": "no"}, "first_examples is True or False; found 'no'"),
+        ({"first_examples": 1}, "first_examples is True or False; found 1"),
+        ({"costs": (-1, 1)}, "three numbers"),
+        ({"costs": "-1,1,-10"}, "Costs.parse reads such a text"),
     ],
 )
 def test_bad_arguments_are_named_and_the_policy_is_left_alone(change, words):
@@ -267,6 +271,33 @@ def test_bad_arguments_are_named_and_the_policy_is_left_alone(change, words):
     with pytest.raises(InvalidInput, match=words):
         simulate(policy, arguments.pop("X"), arguments.pop("y"), **arguments)
     assert policy.log == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("ghc:0.6", r"found the text 'ghc:0.6'. Make it with make_policy\('ghc:0.6'\)"),
+        (GuessesZero, r"found the class GuessesZero. Make one: GuessesZero\(...\)"),
+        (3, "found a int, which lacks decide, observe, learn"),
+        (None, "found a NoneType"),
+    ],
+)
+def test_what_is_no_policy_is_refused(policy, words):
+    with pytest.raises(InvalidInput, match=words):
+        simulate(policy, numbered(3), [0, 1, 0])
+
+
+def test_costs_may_be_three_numbers():
+    one, two = (simulate(Scripted([None, 1, 1]), numbered(3), [0, 1, 0], costs=c) for c in ((-1, 1, -4), [-1, 1, -4]))
+    assert one.costs == two.costs == Costs(-1, 1, -4)
+    assert one.regret.tolist() == [2.0, 2.0, 7.0]
+
+
+def test_a_trace_is_shown_in_one_short_line():
+    trace = simulate(GuessesZero(), numbered(2000), [0, 1] * 1000, costs=(-1, 1, -1_000_000.5))
+    assert repr(trace) == "Trace(policy='GuessesZero', rounds=2000, calls=0, mistakes=1000, regret=1000001500)"
+    empty = simulate(Scripted([]), numbered(0), [])
+    assert repr(empty) == "Trace(policy='Scripted', rounds=0, calls=0, mistakes=0, regret=0)"
 
 
 def test_a_policy_that_breaks_its_word_is_refused():

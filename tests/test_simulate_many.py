@@ -12,7 +12,7 @@ from askless.errors import InvalidInput
 from askless.policies.base import PolicyBase
 from askless.simulate import Job, simulate, simulate_many
 from askless.streams.synthetic import Stream, synthetic
-from askless.types import Always, Ask, Guess
+from askless.types import Always, Ask, Costs, Guess
 
 
 class RemembersAndAsks(PolicyBase):
@@ -91,6 +91,28 @@ def test_mistakes_in_jobs_are_named():
     with pytest.raises(InvalidInput, match="seed"):
         simulate_many([dataclasses.replace(jobs(1)[0], seed=-4)])
     assert simulate_many([]) == []
+
+
+def test_a_job_that_cannot_run_is_refused_in_a_sentence():
+    stream = partial(synthetic, "euclidean", 2, 3, 50)
+    with pytest.raises(InvalidInput, match=r"makes a policy when called.*found RemembersAndAsks\(\)"):
+        Job(RemembersAndAsks(), stream)
+    with pytest.raises(InvalidInput, match=r"makes a Stream when called.*found a Stream"):
+        Job("skm", Stream([[1.0]], ["a"], "euclidean"))
+    with pytest.raises(InvalidInput, match=r"gives a Stream when called; found a tuple. Return Stream\(X, y, space\)"):
+        Job("skm", lambda *, rng: ([[1.0]], ["a"]), n_labels=1).run()
+    with pytest.raises(InvalidInput, match="Costs are"):
+        Job("skm", stream, costs=(1, 2))
+    assert Job("skm", stream, costs=(-1, 1, -4)).costs == Costs(-1, 1, -4)
+
+
+def test_a_stream_has_one_label_a_row_and_a_space():
+    with pytest.raises(InvalidInput, match="2 rows and 1 labels; give one a row"):
+        Stream([[1.0], [2.0]], ["a"])
+    with pytest.raises(InvalidInput, match="2 rows and 3 texts; give one a row"):
+        Stream([[1.0], [2.0]], ["a", "b"], "euclidean", ["one", "two", "three"])
+    with pytest.raises(InvalidInput, match="'sphere' or 'euclidean'; found 'x'"):
+        Stream([[1.0]], ["a"], "x")
 
 
 def test_a_stream_of_texts_can_be_simulated():

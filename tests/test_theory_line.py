@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from askless.errors import InvalidInput
 from askless.policies.conservative_hull import ConservativeHull
 from askless.simulate import simulate
+from askless.theory import center_regret, hull_regret
 from askless.theory.dimension_one import (
     exact_regret,
     minimax_lower_bound,
@@ -17,6 +19,7 @@ from askless.theory.dimension_one import (
     upper_bound,
     upper_bound_holds,
 )
+from askless.theory.wet_part import one_cell_regret_bound
 from askless.types import Costs
 
 SHARES = [(1.0,), (0.5, 0.5), (0.05, 0.2, 0.75), (0.2,) * 5, (0.001, 0.009, 0.09, 0.9)]
@@ -97,6 +100,55 @@ def test_costs_scale_the_regret():
                   minimax_lower_bound(3, 40, costs) / minimax_lower_bound(3, 40),
                   minimax_lower_bound_mended(3, 40, costs) / minimax_lower_bound_mended(3, 40)):  # fmt: skip
         assert value == pytest.approx(2.5)
+
+
+def test_costs_may_be_three_numbers():
+    costs, three = Costs(-3, 2, -10), (-3, 2, -10)
+    for bound in (
+        lambda c: exact_regret((0.5, 0.5), 40, c),
+        lambda c: upper_bound(3, 40, c),
+        lambda c: minimax_lower_bound(3, 40, c),
+        lambda c: minimax_lower_bound_mended(3, 40, c),
+        lambda c: minimax_lower_bound_mended(1, 40, c),
+        lambda c: one_cell_regret_bound(2, 40, c),
+        lambda c: hull_regret.leading_term("euclidean", 2, 40, 12, costs=c),
+        lambda c: hull_regret.voronoi_leading_term("euclidean", 2, 40, 3, costs=c),
+        lambda c: hull_regret.lower_leading_term("euclidean", 2, 40, 12, c),
+        lambda c: center_regret.general_bound(3, 2, 40, 0.2, costs=c),
+        lambda c: center_regret.short_horizon_bound(3, 0.2, c),
+        lambda c: center_regret.longer_horizon_bound(3, 2, 0.2, c),
+    ):
+        assert bound(three) == bound(costs)
+        with pytest.raises(InvalidInput, match="Costs are"):
+            bound((-3, 2))
+
+
+LONG_SUMS = (
+    lambda horizon: exact_regret((0.2, 0.8), horizon),
+    lambda horizon: minimax_lower_bound_mended(3, horizon),
+    lambda horizon: one_cell_regret_bound(2, horizon),
+)
+
+
+def test_the_blocks_of_a_long_sum_leave_no_round_out_and_count_none_twice(monkeypatch):
+    horizon = 1000
+    whole = [total(horizon) for total in LONG_SUMS]
+    t = np.arange(1, horizon + 1)
+    terms = [2.0 * (1.0 - (1.0 - p) ** t) / t - p * (1.0 - p) ** (t - 1) for p in (0.2, 0.8)]
+    assert whole[0] == pytest.approx(2.0 * np.sum(terms))
+    assert whole[1] == pytest.approx(2.0 * np.sum(1.0 / (t - 1 + 12)))
+    monkeypatch.setattr("askless.theory.arguments._BLOCK", 7)
+    assert [total(horizon) for total in LONG_SUMS] == pytest.approx(whole, rel=1e-13)
+
+
+@pytest.mark.parametrize("total", LONG_SUMS)
+def test_a_long_horizon_takes_no_more_memory(total):
+    total(10)  # what is loaded at the first call is not counted
+    tracemalloc.start()
+    total(3_000_000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3_000_000 * 8  # one array of all rounds
 
 
 def test_equal_shares_cost_most():

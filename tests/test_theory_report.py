@@ -211,13 +211,28 @@ def test_a_mistake_is_one_line_and_nothing_is_written(tmp_path, monkeypatch, cap
 
 def test_a_file_that_cannot_be_written_is_one_line_and_leaves_no_half(tmp_path, capsys):
     (tmp_path / "plot.svg").mkdir()  # nothing can be put in the place of a folder
+    (tmp_path / "bounds.csv").write_text("policy,bound,place,sense,of an earlier run", encoding="utf-8")
     with pytest.raises(SystemExit) as left:
         main(["bounds", *SMALL, "--out", str(tmp_path)])
     said = capsys.readouterr().err
     assert left.value.code == 2
     assert "plot.svg" in said
     assert said.count("\n") == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["plot.png", "plot.svg"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bounds.csv", "plot.png", "plot.svg"]
+
+
+@pytest.mark.parametrize("name", ["plot.png", "plot.svg", "bounds.csv"])
+def test_the_files_of_others_are_left_alone_and_its_own_are_replaced(tmp_path, capsys, name):
+    (tmp_path / name).write_bytes(b"policy,mine\n")
+    with pytest.raises(SystemExit) as left:
+        main(["bounds", *SMALL, "--out", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert (left.value.code, said.count("\n")) == (2, 1)
+    assert f"has {name}, which no table of bounds wrote; choose another with --out" in said
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(name, b"policy,mine\n")]
+    (tmp_path / name).unlink()
+    for seed in ("0", "1"):
+        assert CliRunner().invoke(app, ["bounds", *SMALL, "--seed", seed, "--out", str(tmp_path)]).exit_code == 0
 
 
 def test_one_label_has_no_runs_of_cc(tmp_path):

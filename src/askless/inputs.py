@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import numbers
+import unicodedata
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -15,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from askless.errors import InvalidInput
 from askless.types import SPACES, Ask, Costs, Decision, ExampleId, Guess, Label, Matrix, Vector
 
+_UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))  # categories of Unicode: controls, signs of no width, spaces
+# Letters and marks that leave no trace on a page all the same: fillers, joiners, selectors of a variant.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0")
+
 
 def as_floats(x: ArrayLike, what: str = "a query") -> NDArray[np.float32] | NDArray[np.float64]:
     """The same numbers as float32 (from float16 or float32) or float64 (from anything else), contiguous."""
-    try:
-        array = np.asarray(x)
-    except (ValueError, TypeError):
-        raise InvalidInput(f"Expected numbers for {what}; found rows of different lengths.") from None
+    array = _as_array(x, what)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "f" and size < 8:
         return np.asarray(array, dtype=np.float32, order="C")
@@ -36,6 +38,29 @@ def as_floats(x: ArrayLike, what: str = "a query") -> NDArray[np.float32] | NDAr
     raise InvalidInput(
         f"Expected numbers for {what}; found {array.dtype.name} values. Embed texts before they come here."
     )
+
+
+def _as_array(x: ArrayLike, what: str) -> NDArray[Any]:
+    """The values as an array of numpy's, where nothing of them is lost on the way."""
+    if isinstance(x, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(x).sum())
+        if hidden:
+            raise InvalidInput(
+                f"Expected numbers for {what}; found a masked array, with {hidden} of its values hidden. Leave such "
+                "rows out, or fill them in with x.filled(value)."
+            )
+    try:
+        return np.asarray(x)
+    except (ValueError, TypeError, RuntimeError) as error:
+        parts = x if isinstance(x, list | tuple) else (x,)
+        for part in parts:  # a tensor of another library says itself why it cannot be an array
+            if hasattr(part, "__array__") and not isinstance(part, np.ndarray | np.generic):
+                raise InvalidInput(
+                    f"Expected numbers for {what} that numpy can read; found a {type(part).__name__} of "
+                    f"{type(part).__module__.partition('.')[0]}, which says: {str(error).rstrip('.')}. Turn it into an "
+                    "array first; with torch, x.detach().cpu().float().numpy()."
+                ) from None
+        raise InvalidInput(f"Expected numbers for {what}; found rows of different lengths.") from None
 
 
 def as_vector(x: ArrayLike, dim: int | None = None, what: str = "a query") -> Vector:
@@ -107,9 +132,14 @@ def _square(v: Vector) -> float:
 def as_label(label: object) -> Label:
     """A label as a Python str or int; one without a sign to read is no answer, and is refused."""
     found = _as_name(label, "A label")
-    if isinstance(found, str) and not found.strip():
+    if isinstance(found, str) and not (found.isascii() and found.isalnum()) and not is_readable(found):
         raise InvalidInput(f"A label needs something to read in it; found {label!r}. Leave the query unanswered.")
     return found
+
+
+def is_readable(text: str) -> bool:
+    """Whether there is a sign in the text that can be seen: no space, no control character, none of width zero."""
+    return any(sign not in _BLANK and unicodedata.category(sign) not in _UNSEEN for sign in text)
 
 
 def as_id(id: object) -> ExampleId:
@@ -158,6 +188,13 @@ def as_n_labels(n_labels: object) -> int | None:
     if isinstance(n_labels, bool) or not isinstance(n_labels, numbers.Integral) or int(n_labels) < 1:
         raise InvalidInput(f"n_labels is a positive integer, or None where the number is unknown; found {n_labels!r}.")
     return int(n_labels)
+
+
+def as_flag(value: object, name: str) -> bool:
+    """True or False, and no other value: the text "no" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidInput(f"{name} is True or False; found {value!r}.")
+    return bool(value)
 
 
 def as_fraction(value: object, name: str) -> float:

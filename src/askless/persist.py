@@ -101,6 +101,11 @@ def load(path: str | os.PathLike[str], kind: type[Storable] | None = None) -> An
     askless's own policies are found by name. For a class of your own, pass it as `kind`: no module is ever
     imported because a file names it. A truncated, damaged or foreign file is refused, and a newer format too.
     """
+    if kind is not None and not (isinstance(kind, type) and issubclass(kind, Storable)):
+        raise InvalidInput(
+            f"kind is the class of the saved policy, with params(), state() and restore(state); found {kind!r}. "
+            "Leave it out for a policy of askless's own."
+        )
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:

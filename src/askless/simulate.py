@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput
-from askless.inputs import as_fraction, as_label, as_matrix
+from askless.inputs import as_costs, as_flag, as_fraction, as_label, as_matrix
 from askless.streams.synthetic import Stream, as_whole
 from askless.trace import Trace
 from askless.types import PAPER_COSTS, Ask, Costs, Guess, Label, Matrix, Policy
@@ -22,6 +22,7 @@ from askless.workers import parallel
 
 Progress: TypeAlias = Callable[[int, int], None]  # rounds done, rounds in all
 _ROUNDS_BETWEEN_REPORTS = 64
+_CALLED = ("decide", "observe", "learn")  # what a run calls of a policy
 
 
 class StreamFactory(Protocol):
@@ -37,7 +38,7 @@ def simulate(
     X: ArrayLike,
     y: Sequence[Label] | NDArray[Any],
     *,
-    costs: Costs = PAPER_COSTS,
+    costs: Costs | Sequence[float] = PAPER_COSTS,
     seed: int = 0,
     delay: int = 0,
     error_rate: float = 0.0,
@@ -53,6 +54,8 @@ def simulate(
     row only, so that policies can be compared on the same answers. The policy is changed: it has learned what
     the expert said.
     """
+    _check_policy(policy)
+    prices, first_examples = as_costs(costs), as_flag(first_examples, "first_examples")
     X = as_matrix(X)
     labels, truth = _indexed(y)
     _check_arguments(len(X), len(truth), len(labels), delay, error_rate, seed)
@@ -69,7 +72,7 @@ def simulate(
     guess, names = _play(policy, played, labels, expert, progress)
     return Trace(
         _name(policy),
-        costs,
+        prices,
         names,
         rows,
         truth[rows],
@@ -93,14 +96,32 @@ class Job:
     seed: int = 0
     name: str | None = None
     n_labels: int | None = None
-    costs: Costs = PAPER_COSTS
+    costs: Costs | Sequence[float] = PAPER_COSTS
     delay: int = 0
     error_rate: float = 0.0
     first_examples: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", as_costs(self.costs))  # a policy of the user's own is told Costs
+        if not isinstance(self.policy, str) and not callable(self.policy):
+            raise InvalidInput(
+                f"The policy of a job is a name such as 'ghc:0.9', or makes a policy when called, such as a class or a "
+                f"functools.partial; found {self.policy!r}."
+            )
+        if not callable(self.stream):
+            raise InvalidInput(
+                "The stream of a job makes a Stream when called with a generator as rng, such as a functools.partial "
+                f"of askless.streams.synthetic; found a {type(self.stream).__name__}."
+            )
+
     def run(self, progress: Progress | None = None) -> Trace:
         """The trace of this run."""
         stream = self.stream(rng=np.random.default_rng([as_whole(self.seed, 0, "The seed"), 0]))
+        if not isinstance(stream, Stream):
+            raise InvalidInput(
+                f"The stream of a job gives a Stream when called; found a {type(stream).__name__}. Return "
+                "Stream(X, y, space)."
+            )
         trace = simulate(
             self._policy(stream),
             stream.X,
@@ -239,6 +260,20 @@ def _indexed(y: Sequence[Label] | NDArray[Any]) -> tuple[tuple[Label, ...], NDAr
     given: Sequence[Any] = y.tolist() if isinstance(y, np.ndarray) else y
     truth = [index.setdefault(as_label(label), len(index)) for label in given]
     return tuple(index), np.array(truth, dtype=np.intp)
+
+
+def _check_policy(policy: object) -> None:
+    """Refuse what decides nothing: a policy's name or its class, which stand for a policy elsewhere."""
+    if isinstance(policy, str):
+        raise InvalidInput(f"Expected a policy; found the text {policy!r}. Make it with make_policy({policy!r}).")
+    if isinstance(policy, type):
+        raise InvalidInput(f"Expected a policy; found the class {policy.__name__}. Make one: {policy.__name__}(...).")
+    lacks = [method for method in _CALLED if not callable(getattr(policy, method, None))]
+    if lacks:
+        raise InvalidInput(
+            f"Expected a policy; found a {type(policy).__name__}, which lacks {', '.join(lacks)}. askless.types.Policy "
+            "says what each of them does."
+        )
 
 
 def _check_arguments(n_rows: int, n_truths: int, n_labels: int, delay: int, error_rate: float, seed: int) -> None:

@@ -116,6 +116,14 @@ class Trace:
             }
         )
 
+    def __repr__(self) -> str:
+        """The figures of the whole run: the arrays have a number for each round."""
+        calls, mistakes, regret = (_last(total) for total in (self.calls, self.mistakes, self.regret))
+        return (
+            f"Trace(policy={self.policy!r}, rounds={self.rounds}, calls={calls}, mistakes={mistakes}, "
+            f"regret={regret:.12g})"
+        )
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trace):
             return NotImplemented

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from askless.adapters import Closeness, as_policy_label, closeness, missing_extra
 from askless.errors import InvalidInput
+from askless.inputs import as_costs
 from askless.policies.generalized_hull import GeneralizedHull
 from askless.policies.hull_policy import HullPolicy
-from askless.types import Ask, Costs, Decision, Label, Matrix
+from askless.types import PAPER_COSTS, Ask, Costs, Decision, Label, Matrix
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -155,6 +157,9 @@ class RegretScorer:
 
     costs: Costs
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", as_costs(self.costs))  # scikit-learn turns an error in a score into NaN
+
     def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
         """The score of a fitted estimator on labelled rows, as scikit-learn calls it."""
         truth = [as_policy_label(value) for value in np.asarray(y).tolist()]
@@ -167,9 +172,9 @@ class RegretScorer:
         return 0.0 if decision.label == truth else self.costs.mistake
 
 
-def regret_scorer(costs: Costs | None = None) -> RegretScorer:
+def regret_scorer(costs: Costs | Sequence[float] | None = None) -> RegretScorer:
     """A scorer for `GridSearchCV(..., scoring=regret_scorer())`; without `costs`, the paper's."""
-    return RegretScorer(Costs() if costs is None else costs)
+    return RegretScorer(PAPER_COSTS if costs is None else as_costs(costs))
 
 
 def decide(estimator: Any, X: ArrayLike) -> list[Decision]:

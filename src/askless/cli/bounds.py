@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from askless.theory.report import Bound, Setting
     from askless.trace import Trace
 
+_FILES = ("plot.png", "plot.svg", "bounds.csv")
+_COLUMNS = b"policy,bound,place,sense,"  # what a table of bounds begins with
+
 
 def bounds(
     space: Annotated[
@@ -42,7 +45,7 @@ def bounds(
     """
     import numpy as np
 
-    from askless.cli.common import console, output_folder
+    from askless.cli.common import console, output_folder, refuse_foreign_files
     from askless.errors import InvalidInput
     from askless.simulate import simulate_many
     from askless.streams.stream import as_dim, as_whole
@@ -60,6 +63,7 @@ def bounds(
     setting = Setting(seeds, space, rounds, at_least(separation, LEAST_SEPARATION, "--separation"), prices)
     todo = _jobs(setting, as_whole(runs, 1, "--runs"), seed)
     folder = output_folder(out)
+    refuse_foreign_files(folder, _FILES, "bounds.csv", _COLUMNS, "table of bounds")
     screen = console()
     with screen.status("Listing the cells …"):
         found = bounds_of(setting)
@@ -172,19 +176,19 @@ def _notes(setting: Setting, runs: int) -> str:
 
 
 def _save(folder: Path, setting: Setting, found: list[Bound], by_policy: dict[str, list[Trace]]) -> None:
-    """Write the three files, each whole or not at all."""
+    """Write the three files, each whole or not at all; first the one by which the next run knows that all are ours."""
     import matplotlib
 
     from askless.cli.bounds_plot import draw_bounds
     from askless.datasets.whole import write_whole
 
+    write_whole(folder / "bounds.csv", _csv(setting, found, by_policy).encode())
     figure = draw_bounds(setting, found, by_policy)
     for kind, options in (("png", {"dpi": 160}), ("svg", {"metadata": {"Date": None}})):
         contents = io.BytesIO()
         with matplotlib.rc_context({"svg.hashsalt": "askless"}):  # else the names inside differ from run to run
             figure.savefig(contents, format=kind, **options)
         write_whole(folder / f"plot.{kind}", contents.getvalue())
-    write_whole(folder / "bounds.csv", _csv(setting, found, by_policy).encode())
 
 
 def _csv(setting: Setting, found: list[Bound], by_policy: dict[str, list[Trace]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ def console() -> Console:
 
 
 def output_folder(path: Path) -> Path:
-    """The folder, made where it is missing. Files of other names in it are left alone."""
+    """The folder, made where it is missing."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -35,6 +36,28 @@ def output_folder(path: Path) -> Path:
     if not os.access(path, os.W_OK | os.X_OK):
         raise InvalidInput(f"Cannot write to the folder {str(path)!r}. Choose another with --out.")
     return path
+
+
+def refuse_foreign_files(folder: Path, names: Sequence[str], mark: str, begins: bytes, maker: str) -> None:
+    """Refuse to write over files of these names, unless the one called `mark` shows that `maker` wrote them.
+
+    That one is known by how it begins, the names of its columns: plots of different commands have one name, and nothing
+    in a plot says whose it is.
+    """
+    path = folder / mark
+    if path.is_file():
+        try:
+            with path.open("rb") as file:
+                if file.read(len(begins)) == begins:
+                    return
+        except OSError:
+            pass  # what cannot be read is not known to be ours
+    there = [name for name in names if os.path.lexists(folder / name)]
+    if there:
+        listed = " and ".join(filter(None, (", ".join(there[:-1]), there[-1])))
+        raise InvalidInput(
+            f"The folder {str(folder)!r} has {listed}, which no {maker} wrote; choose another with --out."
+        )
 
 
 def named_policy(spec: str, **defaults: Any) -> Policy:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askless.errors import InvalidInput
+
 if TYPE_CHECKING:
     from askless.datasets.catalogue import Dataset
 
@@ -105,7 +107,9 @@ def describe(
     from askless.datasets.source import read_source
 
     with working(f"reading {name}"):
-        found = read_source(name, text=text, label=label, data_dir=data_dir, encoding=encoding)
+        found = read_source(name, text=text, label=label, data_dir=data_dir, encoding=encoding, to_replay=False)
+    if plot is not None and not found.labels:
+        raise InvalidInput(f"{found.name} has no labels whose sizes --plot could draw; name their column with --label.")
     print_description(console(), found)
     if found.name in DATASETS:
         print_origin(console(), DATASETS[found.name], data_folder(data_dir))

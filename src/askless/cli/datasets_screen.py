@@ -63,7 +63,7 @@ def print_description(console: Console, found: LabelledTexts) -> None:
     lengths = sorted(map(len, found.texts))
     repeated = len(found.texts) - len(set(found.texts))
     console.print(f"[bold]{escape(found.name)}[/bold]")
-    console.print(f"{len(found):,} texts under {len(sizes):,} labels", _splits(found), sep="")
+    console.print(f"{_counted(len(found), 'text')} {_under(len(sizes))}", _splits(found), sep="")
     if found.unlabelled:
         console.print(f"{found.unlabelled:,} more have no label and are left out")
     if blank:
@@ -72,12 +72,25 @@ def print_description(console: Console, found: LabelledTexts) -> None:
         f"a text has {lengths[0]:,} to {lengths[-1]:,} characters, the middle one {lengths[len(lengths) // 2]:,}; "
         f"{repeated:,} repeat an earlier text"
     )
+    if sizes:
+        _print_sizes(console, sizes)
+    _print_examples(console, found)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _under(labels: int) -> str:
+    return f"under {_counted(labels, 'label')}" if labels else "without labels (--label names their column)"
+
+
+def _print_sizes(console: Console, sizes: Counter[str]) -> None:
     console.print(
         f"a label has {min(sizes.values()):,} to {max(sizes.values()):,} texts, the middle one "
         f"{median(sizes.values()):,.4g}"
     )
     _print_labels(console, sizes)
-    _print_examples(console, found)
 
 
 def _splits(found: LabelledTexts) -> str:
@@ -113,7 +126,7 @@ def _print_examples(console: Console, found: LabelledTexts) -> None:
     table.add_column(overflow="ellipsis", no_wrap=True)
     last = len(found) - 1
     for place in dict.fromkeys(round(last * k / (_SHOWN - 1)) for k in range(_SHOWN)):
-        table.add_row(_plain(found.labels[place]), _plain(found.texts[place]))
+        table.add_row(_plain(found.labels[place]) if found.labels else "", _plain(found.texts[place]))
     console.print()
     console.print(table)
 

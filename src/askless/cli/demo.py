@@ -59,11 +59,11 @@ def demo(
 @contextmanager
 def _folder_for_results(out: Path) -> Iterator[Path]:
     """The folder, checked before the run; where that is interrupted or fails, what was made of it is gone again."""
-    from askless.cli.common import output_folder
+    from askless.cli.common import output_folder, refuse_foreign_files
 
     missing = [path for path in (out, *out.parents) if not path.exists()]
     folder = output_folder(out)
-    _refuse_foreign_files(folder)
+    refuse_foreign_files(folder, (_PLOT, _TRACE), _TRACE, _COLUMNS, "demonstration")
     try:
         yield folder
     except BaseException as error:
@@ -73,23 +73,6 @@ def _folder_for_results(out: Path) -> Iterator[Path]:
         if isinstance(error, KeyboardInterrupt):
             typer.echo("askless: interrupted; nothing was written.", err=True)
         raise
-
-
-def _refuse_foreign_files(folder: Path) -> None:
-    """Refuse to write over files that no demonstration wrote; its trace, which is known by its columns, is its mark."""
-    from askless.errors import InvalidInput
-
-    trace = folder / _TRACE
-    if trace.is_file():
-        with trace.open("rb") as file:
-            if file.read(len(_COLUMNS)) == _COLUMNS:
-                return
-    there = [name for name in (_PLOT, _TRACE) if (folder / name).exists()]
-    if there:
-        raise InvalidInput(
-            f"The folder {str(folder)!r} has {' and '.join(there)}, which no demonstration wrote; choose another with "
-            "--out."
-        )
 
 
 def _shuffled_questions(seed: int) -> Stream:

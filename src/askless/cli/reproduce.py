@@ -173,17 +173,19 @@ def _report(folder: Path, outcome: Outcome, size: Size, data: Labelled | None, f
 
     from askless.reproduce.overview import draw_curves, draw_ratios
     from askless.reproduce.report import save_plot, write_report
+    from askless.reproduce.tables import SUMMARY
 
     rounds, draws, data_sets = size.synthetic
     facts, plots = {}, []
     if outcome.cells:
         facts["size"] = f"{rounds:,} rounds; draws of the label seeds: {draws}; data sets of each: {data_sets}"
-        plots.append(("Regret beside the paper's", save_plot(draw_ratios(outcome.cells), folder / "ratios.svg")))
+    single = [cell for cell in outcome.cells if cell.table != SUMMARY]  # the summary repeats them, and has no points
+    if single:
+        plots.append(("Regret beside the paper's", save_plot(draw_ratios(single), folder / "ratios.svg")))
     if data is not None and outcome.results:
         played = min(data.rounds, size.rounds or data.rounds)
-        facts["file"] = (
-            f"{len(data.labels):,} rows, {data.n_labels:,} labels, {size.file_runs} runs of {played:,} rounds"
-        )
+        runs = "1 run" if size.file_runs == 1 else f"{size.file_runs} runs"
+        facts["file"] = f"{len(data.labels):,} rows, {data.n_labels:,} labels, {runs} of {played:,} rounds"
     curves = [result for result in outcome.results if result.cell.table == "qqg-algorithms"]
     if curves:
         plots.append(("Regret against the round", save_plot(draw_curves(curves), folder / "curves.svg")))

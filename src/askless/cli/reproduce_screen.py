@@ -139,7 +139,7 @@ def _print(console: Console, name: str, columns: Sequence[str], lines: Sequence[
 
 
 def _short(console: Console, figure: Figure) -> str:
-    spread = f"±{figure.deviation:.0f}" if console.width >= _WIDE else ""
+    spread = f"±{figure.deviation:.0f}" if figure.several and console.width >= _WIDE else ""
     return f"{figure.mean:.0f}{spread}"
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from askless.simulate import StreamFactory
     from askless.trace import Trace
 
+_TRACES, _SUMMARY, _PLOT = "traces.csv", "summary.csv", "plot.png"
+_COLUMNS = b"policy,run,round,row,"  # what the traces of a simulation begin with
+
 
 def simulate(
     policy: Annotated[
@@ -63,7 +66,7 @@ def simulate(
     """
     import numpy as np
 
-    from askless.cli.common import console, named_policy, output_folder
+    from askless.cli.common import console, named_policy, output_folder, refuse_foreign_files
     from askless.simulate import Job, simulate_many
     from askless.streams.stream import as_whole
     from askless.types import Costs
@@ -76,6 +79,8 @@ def simulate(
         named_policy(spec, costs=prices, space=space, n_labels=known, horizon=rounds)
     stream(rng=np.random.default_rng(0))  # and so is a stream that cannot be drawn
     folder = None if out is None else output_folder(out)
+    if folder is not None:
+        refuse_foreign_files(folder, (_TRACES, _SUMMARY, _PLOT), _TRACES, _COLUMNS, "simulation")
     todo = [
         Job(spec, stream, seed + run, spec, known, prices, delay, error_rate, first_examples)
         for spec in specs
@@ -88,7 +93,7 @@ def simulate(
     console().print(_table(title, summary, specs, always_ask))
     if folder is not None:
         _save(folder, traces, summary, runs)
-        typer.echo(f"Saved traces.csv, summary.csv and plot.png in {folder}")
+        typer.echo(f"Saved {_TRACES}, {_SUMMARY} and {_PLOT} in {folder}")
 
 
 def _stream(
@@ -138,7 +143,8 @@ def _table(title: str, summary: pd.DataFrame, specs: list[str], always_ask: floa
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", title_style="bold")
-    table.caption = f"mean ± standard deviation over the runs; asking every time has regret {always_ask:,.0f}"
+    spread = "mean ± standard deviation over the runs; " if len(summary) > len(specs) else ""
+    table.caption = f"{spread}asking every time has regret {always_ask:,.0f}"
     table.caption_justify = "left"
     table.add_column("policy", overflow="fold")
     columns = {
@@ -176,6 +182,6 @@ def _save(folder: Path, traces: list[Trace], summary: pd.DataFrame, runs: int) -
         frame.insert(0, "policy", trace.policy)
         frame.insert(1, "run", k % runs)
         frames.append(frame)
-    pd.concat(frames).to_csv(folder / "traces.csv", index=False)
-    summary.to_csv(folder / "summary.csv", index=False)
-    plot_run(traces, folder / "plot.png")
+    pd.concat(frames).to_csv(folder / _TRACES, index=False)
+    summary.to_csv(folder / _SUMMARY, index=False)
+    plot_run(traces, folder / _PLOT)

@@ -32,11 +32,13 @@ def place_of(name: str, names: list[str], wanted: str) -> int:
     raise InvalidInput(f"{name} has no column {wanted!r}; {hint} {listed(names)}.")
 
 
-def found_label(name: str, names: list[str], text: str | None) -> str:
-    """The one column called label."""
+def found_label(name: str, names: list[str], text: str | None, needed: bool = True) -> str | None:
+    """The one column called label; None where there is no such column and none is needed."""
     found = [other for other in names if other.strip().casefold() == LABEL_NAME and other != text]
     if len(found) == 1:
         return found[0]
+    if not found and not needed:
+        return None
     raise InvalidInput(
         f"Which column of {name} holds the labels? Name it with --label; its columns are {listed(names)}."
     )

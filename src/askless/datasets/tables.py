@@ -19,6 +19,7 @@ from askless.datasets.open_text import STDIN, Origin, open_text, origin_of
 from askless.datasets.values import as_text, is_blank, is_missing
 from askless.datasets.whole import whole_file
 from askless.errors import InvalidInput, UnreadableFile
+from askless.inputs import as_flag
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,7 @@ def read_table(
     text: str | None = None,
     label: str | None = None,
     find_label: bool = False,
+    label_needed: bool = True,
     encoding: str | None = None,
     separator: str | None = None,
     sheet: str | None = None,
@@ -105,14 +107,21 @@ def read_table(
 
     `text` and `label` name the columns. Without `text` it is the only column (beside the label's), or the one called
     text, query, question, utterance, sentence or message; without `label` there are no labels, or with
-    `find_label` those of the one column called label. A CSV file is UTF-8 unless it has a byte order mark or `encoding`
-    says otherwise, and has commas, semicolons, tabs or bars between its fields, whichever fits the first rows best,
-    unless `separator` names what it has. Of a workbook the first sheet is read, or the one called `sheet`. Without a
-    `header` the first row is a row like the others; the only column is then `text`, several are `column 1` and so on.
-    A row with too many or too few fields is an error, or with `on_bad_rows="skip"` set aside in `broken`.
+    `find_label` those of the one column called label, which must be there unless `label_needed` is False. A CSV file is
+    UTF-8 unless it has a byte order mark or `encoding` says otherwise, and has commas, semicolons, tabs or bars between
+    its fields, whichever fits the first rows best, unless `separator` names what it has. Of a workbook the first sheet
+    is read, or the one called `sheet`. Without a `header` the first row is a row like the others; the only column is
+    then `text`, several are `column 1` and so on. A row with too many or too few fields is an error, or with
+    `on_bad_rows="skip"` set aside in `broken`.
     """
     if on_bad_rows not in ("error", "skip"):
         raise InvalidInput(f"on_bad_rows is 'error' or 'skip'; found {on_bad_rows!r}.")
+    as_flag(find_label, "find_label")
+    as_flag(label_needed, "label_needed")
+    as_flag(header, "header")
+    for name, column, such in (("text", text, "question"), ("label", label, "topic")):
+        if column is not None and not isinstance(column, str):
+            raise InvalidInput(f"{name} is the name of a column, as in {name}={such!r}; found {column!r}.")
     origin = origin_of(Path(path))
     format = format_of(origin.path)
     try:
@@ -121,7 +130,7 @@ def read_table(
         raise UnreadableFile(f"Cannot read {origin.name}: {error.strerror or error}.") from error
     names = [name for name, _ in found.columns]
     if label is None and find_label:
-        label = found_label(origin.name, names, text)
+        label = found_label(origin.name, names, text, label_needed)
     label_place = None if label is None else place_of(origin.name, names, label)
     place = text_place(origin.name, names, text, label_place)
     if place == label_place:

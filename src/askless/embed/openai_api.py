@@ -116,6 +116,11 @@ class OpenAIEmbedder:
                 "each. The server does not keep to the OpenAI API: try another version of it."
             )
         vectors = [found[index] for index in range(count)]
+        if not all(vectors):
+            raise EmbeddingFailed(
+                f"{self._host} gave an empty vector for {self.model}; expected finite numbers. Look into the server's "
+                "log, and whether the model is one that embeds."
+            )
         wrong = next((len(v) for v in vectors if len(v) != (self._dim or len(vectors[0]))), None)
         if wrong is not None:
             raise EmbeddingFailed(

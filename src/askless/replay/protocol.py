@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.errors import InvalidInput
-from askless.inputs import as_fraction
+from askless.inputs import as_costs, as_flag, as_fraction
 from askless.streams.stream import as_whole
 from askless.types import Costs
 
@@ -62,6 +62,9 @@ class Setting:
             as_whole(self.rounds, 1, "--rounds")
         as_whole(self.delay, 0, "--delay, in rounds,")
         as_fraction(self.error_rate, "--error-rate")
+        as_flag(self.first_examples, "first_examples")
+        as_flag(self.known_labels, "known_labels")
+        object.__setattr__(self, "costs", as_costs(self.costs))
 
     def parameters(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""

@@ -154,7 +154,12 @@ def _page(
 
 
 def show_figure(entry: Entry, name: str) -> str:
-    """A figure of an entry as a table shows it, with its deviation where there were several runs."""
+    """A figure of an entry as a table shows it, with its deviation where there were several runs.
+
+    Where nothing was guessed, no share of the guesses was wrong or right: the place stays empty.
+    """
+    if name == "error_rate" and entry.figure("guesses").mean == 0.0:
+        return ""
     figure, several = entry.figure(name), len(entry.runs) > 1
     if name in ("share_automated", "error_rate"):
         return f"{100 * figure.mean:.1f}" + (f" ± {100 * figure.deviation:.1f}" if several else "") + " %"

@@ -145,7 +145,7 @@ def _best_of_each_draw(values: list[NDArray[np.float64]], regrets: list[NDArray[
 
 
 def _figure(values: NDArray[np.float64]) -> Figure:
-    return Figure(float(values.mean()), float(values.std()))
+    return Figure(float(values.mean()), float(values.std()), values.size > 1)
 
 
 def _beside(paper: Figure, values: NDArray[np.float64]) -> Beside:

@@ -117,4 +117,4 @@ def fill(cell: FileCell, rows: Mapping[str, Row], data: Labelled, rounds: int | 
 
 
 def _figure(values: list[float]) -> Figure:
-    return Figure(float(np.mean(values)), float(np.std(values)))
+    return Figure(float(np.mean(values)), float(np.std(values)), len(values) > 1)

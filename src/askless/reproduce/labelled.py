@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.datasets.open_text import STDIN
 from askless.datasets.tables import format_of, read_table
 from askless.errors import InvalidInput, UnreadableFile
 from askless.inputs import as_matrix
@@ -68,6 +69,8 @@ def labelled(X: Any, names: Any) -> Labelled:
 
 def _table(path: Path, text: str | None, label: str | None) -> tuple[list[str], NDArray[Any]]:
     format_of(path)
+    if path != STDIN:
+        path.stat()  # a file that is not there has no columns to name
     if text is None or label is None:
         raise InvalidInput(f"{path.name} holds a table: name its columns with --text and --label.")
     table = read_table(path, text=text, label=label)

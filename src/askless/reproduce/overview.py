@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from askless.reproduce.compare import HIGHER, LOWER, NOT_COMPARED, WITHIN, Compared
 from askless.reproduce.file_tables import FileResult
-from askless.reproduce.tables import SUMMARY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,15 +22,15 @@ _LINES = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("#CC79A7", ":
 
 
 def draw_ratios(cells: Sequence[Compared]) -> Figure:
-    """Our regret over the paper's, one point a cell, one row a table."""
+    """Our regret over the paper's, one point a cell, one row a table; `cells` are of the tables, not of the summary."""
     import numpy as np
     from matplotlib.figure import Figure
 
-    tables = list(dict.fromkeys(cell.table for cell in cells if cell.table != SUMMARY))
+    tables = list(dict.fromkeys(cell.table for cell in cells))
     figure = Figure(figsize=(8.2, 1.1 + 0.52 * len(tables)), layout="constrained")
     axes = figure.add_subplot()
     for mark, (colour, marker) in _LOOKS.items():
-        chosen = [cell for cell in cells if cell.verdict == mark and cell.table != SUMMARY]
+        chosen = [cell for cell in cells if cell.verdict == mark]
         if not chosen:
             continue
         ratios = [max(cell.regret.ours.mean, 1.0) / max(cell.regret.paper.mean, 1.0) for cell in chosen]

@@ -17,10 +17,11 @@ MEASURES = ("calls", "mistakes", "regret")
 
 
 class Figure(NamedTuple):
-    """A mean and the standard deviation around it."""
+    """A mean and the standard deviation around it, which says nothing where there was no more than one run."""
 
     mean: float
     deviation: float
+    several: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def synthetic_cells() -> tuple[PaperCell, ...]:
             Setting(row["space"], row["dim"], row["dist"]),
             row["algorithm"],
             row["param"],
-            *(Figure(*map(float, row[measure])) for measure in MEASURES),
+            *(Figure(float(row[measure][0]), float(row[measure][1])) for measure in MEASURES),
         )
         for row in _contents()["synthetic"]
     )

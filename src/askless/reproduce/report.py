@@ -92,12 +92,13 @@ def _page(
         plots=[(title, _inline(path)) for title, path in plots],
         synthetic=bool(cells),
         on_file=bool(results),
+        several=any(c.regret.ours.several for c in cells) or any(result.regret.several for result in results),
     )
 
 
 def show_figure(figure: Figure) -> str:
-    """A mean and its deviation, to whole numbers."""
-    return f"{figure.mean:,.0f} ± {figure.deviation:,.0f}"
+    """A mean and, of several runs, its deviation, to whole numbers."""
+    return f"{figure.mean:,.0f}" + (f" ± {figure.deviation:,.0f}" if figure.several else "")
 
 
 def _tables(cells: Sequence[Compared]) -> list[dict[str, Any]]:

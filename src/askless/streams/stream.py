@@ -24,6 +24,12 @@ class Stream:
     space: str = "sphere"
     texts: Sequence[str] | None = None
 
+    def __post_init__(self) -> None:
+        as_space(self.space)
+        for what, found in (("labels", self.y), ("texts", self.texts)):
+            if found is not None and len(found) != len(self.X):
+                raise InvalidInput(f"The stream has {len(self.X)} rows and {len(found)} {what}; give one a row.")
+
 
 def as_whole(value: object, least: int, name: str) -> int:
     """A whole number of at least `least`."""

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput
 from askless.inputs import as_floats
 
+_BLOCK = 1 << 18
+
 
 def from_log(value: float) -> float:
     """exp(value), infinite where no float can hold it: bounds in high dimensions are that large."""
     with np.errstate(over="ignore"):
         return float(np.exp(value))
+
+
+def blocks(start: int, stop: int) -> Iterator[NDArray[np.float64]]:
+    """The whole numbers from `start` up to and without `stop`, some at a time: a sum over them needs no more memory."""
+    for first in range(start, stop, _BLOCK):
+        yield np.arange(first, min(first + _BLOCK, stop), dtype=np.float64)
 
 
 def as_shares(shares: ArrayLike, what: str = "shares") -> NDArray[np.float64]:

@@ -7,16 +7,18 @@ distribution without atoms.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from askless.inputs import as_costs
 from askless.streams.stream import as_whole
-from askless.theory.arguments import as_shares
+from askless.theory.arguments import as_shares, blocks
 from askless.types import PAPER_COSTS, Costs
 
 
-def exact_regret(shares: ArrayLike, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+def exact_regret(shares: ArrayLike, horizon: int, costs: Costs | Sequence[float] = PAPER_COSTS) -> float:
     """CHC's expected regret after `horizon` rounds; `shares` are the probabilities of the cells.
 
         R(T) = question * sum_i sum_{t=1..T} [ 2 (1 - (1 - p_i)^t) / t  -  p_i (1 - p_i)^(t-1) ]
@@ -32,22 +34,20 @@ def exact_regret(shares: ArrayLike, horizon: int, costs: Costs = PAPER_COSTS) ->
     The paper lets round t see t earlier queries, where it has t-1: its formula is the sum of the rounds 2 to T+1, and
     so R(T+1) - question, as the first round always asks. [Réveillard et al. 2026, remark B.9, equation (exact regret)]
     """
-    p = as_shares(shares)
-    rounds = np.arange(1, as_whole(horizon, 1, "horizon") + 1, dtype=np.float64)
-    asked = 0.0
-    for share in p:
-        seen = -np.expm1(rounds * _log1m(share))  # 1 - (1 - p)^t
-        asked += 2.0 * float((seen / rounds).sum()) - float(seen[-1])
-    return costs.question * asked
+    question, p = as_costs(costs).question, as_shares(shares)
+    logs, horizon = [_log1m(share) for share in p], as_whole(horizon, 1, "horizon")
+    # The first term in blocks of rounds; the second is a geometric sum, 1 - (1 - p)^T.
+    first = math.fsum(float((-np.expm1(t * log) / t).sum()) for t in blocks(1, horizon + 1) for log in logs)
+    return question * (2.0 * first + math.fsum(math.expm1(horizon * log) for log in logs))
 
 
-def upper_bound(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+def upper_bound(n_labels: int, horizon: int, costs: Costs | Sequence[float] = PAPER_COSTS) -> float:
     """2 question N log(T + 1): at least CHC's regret in dimension one where `upper_bound_holds`.
 
     Assumes what `exact_regret` does. [Réveillard et al. 2026, theorem 4.3]
     """
     n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
-    return 2.0 * costs.question * n_labels * math.log(horizon + 1)
+    return 2.0 * as_costs(costs).question * n_labels * math.log(horizon + 1)
 
 
 def upper_bound_holds(n_labels: int, horizon: int) -> bool:
@@ -65,7 +65,7 @@ def upper_bound_holds(n_labels: int, horizon: int) -> bool:
     return n_labels >= 2 or horizon <= 5
 
 
-def minimax_lower_bound(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+def minimax_lower_bound(n_labels: int, horizon: int, costs: Costs | Sequence[float] = PAPER_COSTS) -> float:
     """question (N-1) / (64 sqrt 2) log((T+1)/2): some placing of the seeds costs every policy this much.
 
     Assumes uniform queries on [0, 1] and Voronoi cells of N seeds. As stated it cannot hold when N is large against T:
@@ -73,10 +73,10 @@ def minimax_lower_bound(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS)
     `minimax_lower_bound_mended`. [Réveillard et al. 2026, theorem 4.4]
     """
     n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
-    return costs.question * (n_labels - 1) / (64.0 * math.sqrt(2.0)) * math.log((horizon + 1) / 2.0)
+    return as_costs(costs).question * (n_labels - 1) / (64.0 * math.sqrt(2.0)) * math.log((horizon + 1) / 2.0)
 
 
-def minimax_lower_bound_mended(n_labels: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+def minimax_lower_bound_mended(n_labels: int, horizon: int, costs: Costs | Sequence[float] = PAPER_COSTS) -> float:
     """A lower bound of this kind with a proof for every N and T; where it is at least theorem 4.4's, that one holds.
 
         question ceil(N/2) / 2 * sum_{t=1..T} 1 / (t - 1 + 4N)    for N >= 2, and 0 for N = 1
@@ -91,10 +91,11 @@ def minimax_lower_bound_mended(n_labels: int, horizon: int, costs: Costs = PAPER
     question, and a mistake costs no less than that. [after Réveillard et al. 2026, theorem 4.4]
     """
     n_labels, horizon = as_whole(n_labels, 1, "n_labels"), as_whole(horizon, 1, "horizon")
+    question = as_costs(costs).question
     if n_labels == 1:
         return 0.0
-    t = np.arange(1, horizon + 1, dtype=np.float64)
-    return costs.question * math.ceil(n_labels / 2) / 2.0 * float((1.0 / (t - 1.0 + 4.0 * n_labels)).sum())
+    total = math.fsum(float((1.0 / t).sum()) for t in blocks(4 * n_labels, 4 * n_labels + horizon))
+    return question * math.ceil(n_labels / 2) / 2.0 * total
 
 
 def _log1m(p: float) -> float:

@@ -9,8 +9,10 @@ a constant that nobody knows, so none of these holds at a finite horizon for cer
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from askless.errors import InvalidInput
+from askless.inputs import as_costs
 from askless.streams.stream import as_whole
 from askless.theory.arguments import at_least, from_log
 from askless.theory.flags import cell_dimension, voronoi_flags_log
@@ -42,7 +44,7 @@ def leading_term(
     flags: float,
     density_ratio: float = 1.0,
     stretch: float = 1.0,
-    costs: Costs = PAPER_COSTS,
+    costs: Costs | Sequence[float] = PAPER_COSTS,
 ) -> float:
     """The leading term of the upper bound on CHC's regret.
 
@@ -53,9 +55,9 @@ def leading_term(
     and C. K is the largest over the cells; a remark of the paper says the smallest, but its proof gives the largest.
     [Réveillard et al. 2026, theorem 4.1]
     """
-    k = cell_dimension(space, dim)
+    question, k = as_costs(costs).question, cell_dimension(space, dim)
     scale = _scale(space, flags, density_ratio, stretch)
-    return costs.question * from_log(scale - (k - 1) * math.log(k + 1) - math.lgamma(k + 1) + k * _log_log(horizon))
+    return question * from_log(scale - (k - 1) * math.log(k + 1) - math.lgamma(k + 1) + k * _log_log(horizon))
 
 
 def voronoi_leading_term(
@@ -65,7 +67,7 @@ def voronoi_leading_term(
     n_labels: int,
     density_ratio: float = 1.0,
     stretch: float = 1.0,
-    costs: Costs = PAPER_COSTS,
+    costs: Costs | Sequence[float] = PAPER_COSTS,
 ) -> float:
     """The same for Voronoi cells, with the bound on their flags in place of the flags.
 
@@ -74,23 +76,23 @@ def voronoi_leading_term(
 
     Assumes what `leading_term` does. [Réveillard et al. 2026, corollary 4.2]
     """
-    k = cell_dimension(space, dim)
+    question, k = as_costs(costs).question, cell_dimension(space, dim)
     scale = _scale(space, 1.0, density_ratio, stretch) + voronoi_flags_log(space, dim, n_labels) - math.lgamma(k + 1)
-    return costs.question * from_log(scale - (k - 1) * math.log(k + 1) + k * _log_log(horizon))
+    return question * from_log(scale - (k - 1) * math.log(k + 1) + k * _log_log(horizon))
 
 
-def lower_leading_term(space: str, dim: int, horizon: int, flags: float, costs: Costs = PAPER_COSTS) -> float:
+def lower_leading_term(
+    space: str, dim: int, horizon: int, flags: float, costs: Costs | Sequence[float] = PAPER_COSTS
+) -> float:
     """question sum F(C_i) / (4 k! k^k) log(T)^k, with k = d in the cube and d - 1 on the sphere.
 
     CHC's regret over log(T)^k has no smaller limit, whatever the distribution: its density need only be continuous
     and positive. So CHC gains nothing from queries that keep near the seeds, as T grows. It is a bound on CHC, not on
     other policies. Assumes the cells of `leading_term`. [Réveillard et al. 2026, theorem E.2]
     """
-    k = cell_dimension(space, dim)
+    question, k = as_costs(costs).question, cell_dimension(space, dim)
     scale = math.log(at_least(flags, 1.0, "flags"))
-    return costs.question * from_log(
-        scale - math.log(4.0) - math.lgamma(k + 1) - k * math.log(k) + k * _log_log(horizon)
-    )
+    return question * from_log(scale - math.log(4.0) - math.lgamma(k + 1) - k * math.log(k) + k * _log_log(horizon))
 
 
 def _scale(space: str, flags: float, density_ratio: float, stretch: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.errors import InvalidInput
+from askless.inputs import as_costs
 from askless.streams.partitions import Voronoi
 from askless.streams.stream import as_whole
 from askless.theory import center_regret, dimension_one, hull_regret, wet_part
@@ -42,12 +43,12 @@ class Bound:
         """The bound on the regret after that many rounds."""
         return None if self.at is None else self.at(horizon)
 
-    def is_vacuous(self, horizon: int, costs: Costs = PAPER_COSTS) -> bool:
+    def is_vacuous(self, horizon: int, costs: Costs | Sequence[float] = PAPER_COSTS) -> bool:
         """Whether it says nothing: above what asking every time costs, or for a lower bound not above zero."""
         value = self.value(horizon)
         if value is None or self.sense == "exact":
             return False
-        return value >= costs.question * horizon if self.sense == "upper" else value <= 0.0
+        return value >= as_costs(costs).question * horizon if self.sense == "upper" else value <= 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,7 @@ class Setting:
     def __post_init__(self) -> None:
         Voronoi(self.seeds, self.space)
         as_whole(self.horizon, 2, "horizon")
+        object.__setattr__(self, "costs", as_costs(self.costs))
 
     @property
     def n_labels(self) -> int:

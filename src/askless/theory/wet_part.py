@@ -8,13 +8,14 @@ lies between two values of w, for every distribution.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.inputs import as_costs
 from askless.streams.stream import as_whole
-from askless.theory.arguments import at_least
+from askless.theory.arguments import at_least, blocks
 from askless.types import PAPER_COSTS, Costs
 
 
@@ -53,16 +54,19 @@ def missing_measure_lower_bound(n: int, wet_part: Callable[[float], float]) -> f
     return 0.25 * wet_part(1.0 / as_whole(n, 2, "n"))
 
 
-def one_cell_regret_bound(dim: int, horizon: int, costs: Costs = PAPER_COSTS) -> float:
+def one_cell_regret_bound(dim: int, horizon: int, costs: Costs | Sequence[float] = PAPER_COSTS) -> float:
     """An upper bound on CHC's regret at every horizon where one label fills the cube and queries are uniform.
 
     Round t asks where the hull of the t-1 earlier queries misses; the bounds above are summed over the rounds. For
     cells that are no boxes the paper has no explicit bound on the wet part, so none on the regret at a finite horizon.
     """
     dim, horizon = as_whole(dim, 1, "dim"), as_whole(horizon, 1, "horizon")
-    n = np.arange(2, max(horizon, 2), dtype=np.float64)  # earlier queries, from round 3 on; rounds 1 and 2 ask
-    missed = np.minimum(1.0, _cube_wet_part_bound(dim, (dim + 2) * np.log(n) / n) + _rest(dim, n))
-    return costs.question * (min(horizon, 2) + float(missed.sum()))
+    question = as_costs(costs).question
+    missed = math.fsum(  # n are the earlier queries, from round 3 on; rounds 1 and 2 ask
+        float(np.minimum(1.0, _cube_wet_part_bound(dim, (dim + 2) * np.log(n) / n) + _rest(dim, n)).sum())
+        for n in blocks(2, horizon)
+    )
+    return question * (min(horizon, 2) + missed)
 
 
 def _cube_wet_part_bound(dim: int, t: NDArray[np.float64]) -> NDArray[np.float64]:
