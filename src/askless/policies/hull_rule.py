@@ -120,7 +120,8 @@ class HullRule:
         hulls.append(row, self._name(position), self._examples.ids[position])
 
     def _name(self, position: int) -> Label:
-        return self._examples.names[self._examples.numbers[position]]
+        name: Label = self._examples.names[self._examples.numbers[position]]
+        return name
 
 
 def _nearest_labels(found: NearestTwo) -> list[Label]:
