@@ -45,6 +45,7 @@ class Server:
         self.key, self.desk = key, DESK
         self.starts = 0
         self._ended = True  # on purpose, or not begun
+        self._parent_killed = False
         self.url = ""
         self.process: subprocess.Popen[bytes]
         self.log = folder / f"log {id(self)}"
@@ -80,12 +81,17 @@ class Server:
         """kill -9, for the process and what it has started: nothing is finished, closed or flushed."""
         if self._ended:
             return
-        by_itself = self.process.poll()
+        by_itself = None if self._parent_killed else self.process.poll()
         self._ended = True
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         assert by_itself is None, (by_itself, self.log.read_text(encoding="utf-8")[-2000:])
+
+    def kill_parent(self) -> None:
+        """kill -9 for the process alone; those it has started are left to themselves."""
+        os.kill(self.process.pid, signal.SIGKILL)  # and not waited for: its group keeps its number until `kill`
+        self._parent_killed = True
 
     def stop(self) -> None:
         """End it as an operator would."""
@@ -119,6 +125,14 @@ class Server:
         """The lines of an event stream as they come."""
         with httpx.stream("GET", self.path(path), headers=self._headers, timeout=60) as response:
             yield response.iter_lines()
+
+
+def is_running(pid: int) -> bool:
+    """Whether that process is there and has not ended; one that ended may stay in the list until it is reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _command(pid: int) -> bytes:

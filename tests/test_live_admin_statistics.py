@@ -5,16 +5,17 @@ from __future__ import annotations
 import statistics as by_hand
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 
 from askless.desk.live import examples, feedback, labels, tickets
 from askless.desk.live.conflicts import causes, conflicts, contradictions
 from askless.desk.live.desks import Desks
+from askless.desk.live.over_time import over_time
 from askless.desk.live.spans import BUCKETS
 from askless.desk.live.statistics import Prices, statistics
 from askless.desk.live.types import NewQuery
@@ -75,7 +76,9 @@ def test_the_figures_are_those_of_a_count_by_hand(database: Database, span: tupl
     assert found.saved is not None
     assert found.saved.value == pytest.approx(2 * settled - 2 * len(calls) - 30 * rate * len(guesses))
     assert found.saved.low < found.saved.value < found.saved.high
-    assert found.median_wait_seconds == pytest.approx(by_hand.median(r["seconds"] for r in calls), abs=1e-3)
+    waited = [r["seconds"] for r in calls if r not in guesses]
+    assert 0 < len(waited) < len(calls)
+    assert found.median_wait_seconds == pytest.approx(by_hand.median(waited), abs=1e-3)
     most = Counter(r["label"] for r in calls)
     assert [load.calls for load in found.labels] == [n for _, n in most.most_common(10)]
     assert all(most[load.label] == load.calls for load in found.labels)
@@ -165,6 +168,47 @@ def test_an_answer_after_the_guess_is_a_call_and_the_guess_stays_one(database: D
         assert figures(desks, database)[:2] == (3, 1)
         found = statistics(database, desks.row(NAME).id, COSTS)
         assert (found.received, found.calls_again, found.waiting, found.waiting_again) == (3, 1, 1, 1)
+
+
+def test_only_who_waited_for_an_expert_counts_in_the_median_wait(database: Database) -> None:
+    with toy(database, audit_rate=1.0) as desks:
+
+        def waits(*seconds: int) -> bool:
+            """Whether the median is that of these, for the statistics and for a chart over time."""
+            desk, wanted = desks.row(NAME).id, pytest.approx(by_hand.median(seconds), abs=0.1) if seconds else None
+            (span,) = over_time(database, desk, bucket="month")
+            found = statistics(database, desk, COSTS).median_wait_seconds
+            return bool(found == wanted and span.median_wait_seconds == wanted)
+
+        def answered(key: str, label: str, after: int) -> None:
+            ticket = desks.run(NAME, lambda desk: tickets.next_ticket(desk, "eve")).result()
+            assert ticket.key == key
+            desks.run(NAME, lambda desk: tickets.answer(desk, ticket.id, label, "eve")).result()
+            since = query_row(database, key).received_at + timedelta(seconds=after)
+            with database.write() as connection:
+                mine = schema.tickets.c.id == ticket.id
+                connection.execute(update(schema.tickets).where(mine).values(closed_at=since))
+                newest = select(func.max(schema.events.c.id)).where(schema.events.c.kind == "answered")
+                mine = schema.events.c.id == newest.scalar_subquery()
+                connection.execute(update(schema.events).where(mine).values(at=since))
+
+        ask(desks, ["a1"])
+        assert waits()
+        answered("a1", "a", 100)
+        ask(desks, ["b1"])
+        answered("b1", "b", 300)
+        assert waits(100, 300)
+        (guessed,) = desks.submit(NAME, [NewQuery("again", "a1")], "client").result()
+        assert guessed.status == "guessed"
+        answered("again", "b", 5000)  # to audit it
+        assert waits(100, 300)
+        desks.run(NAME, lambda desk: feedback.feedback(desk, "again", "a", "client")).result()
+        answered("again", "a", 6000)
+        assert waits(100, 300)
+        desks.run(NAME, lambda desk: feedback.feedback(desk, "b1", "a", "client")).result()
+        assert waits(100, 300)  # who complains of an expert's answer has waited for that one
+        answered("b1", "a", 9000)
+        assert waits(100, 300)
 
 
 def test_an_empty_desk_has_no_rates(database: Database) -> None:

@@ -12,12 +12,13 @@ from sqlalchemy import insert
 from askless.desk.decisions import written
 from askless.desk.live.configure import configure
 from askless.desk.live.settings import LiveSettings
-from askless.desk.live.what_if import CostEffect, effect_of_costs
+from askless.desk.live.what_if import CostEffect, effect_of_costs, ignores_costs
 from askless.errors import InvalidInput
 from askless.ledger import schema
 from askless.ledger.database import Database
 from askless.ledger.entry import events_after
 from askless.policies.answer_value import AnswerValue
+from askless.policies.named import POLICIES
 from askless.types import Ask, Conflict, Costs, Decision, Exploring, Guess, NoExamples, Suggestion, TooUncertain
 from live_admin import ADMIN, NAME, answer_all, ask, toy
 from toy_desk import some_texts
@@ -152,6 +153,13 @@ def test_other_policies_have_nothing_to_compare(database: Database, policy: str)
         assert found.would_ask == found.asked
 
 
+def test_which_policies_the_costs_have_no_bearing_on() -> None:
+    heeding = {name for name in POLICIES if not ignores_costs(name)}
+    assert heeding == {"self-tuning"}
+    assert ignores_costs("ghc:0.9")
+    assert not ignores_costs("mine:Policy")  # nobody knows
+
+
 @pytest.mark.parametrize("settings", [{}, {"mode": "shadow"}, {"audit_rate": 0.5}])
 def test_at_a_desk_the_policys_own_decisions_count(database: Database, settings: dict[str, object]) -> None:
     with toy(database, "self-tuning", **settings) as desks:
@@ -167,8 +175,9 @@ def test_at_a_desk_the_policys_own_decisions_count(database: Database, settings:
         found = effect(database, COSTS, desk=desk)
         assert (found.decisions, found.asked, found.would_ask) == (len(first), asked, asked)
         assert 25 <= found.without_probability < len(first)
+        assert found.in_shadow == (len(first) if "mode" in settings else 0)
         assert effect(database, DEAR, desk=desk).would_ask > asked
-        desks.run(NAME, lambda desk: configure(desk, {"costs": DEAR}, ADMIN)).result()
+        desks.run(NAME, lambda desk: configure(desk, {"costs": DEAR, "mode": "live"}, ADMIN)).result()
         assert effect(database, COSTS, desk=desk) == found  # nothing was decided with those yet
 
 

@@ -139,6 +139,7 @@ def test_the_guess_is_shown_with_its_reasons_and_enter_takes_it(pages: Site) -> 
     (query,) = pages.ask(desk, "When are you open?")
     page = pages.open(f"/ui/{desk}/inbox")
     asked(page, "When are you open?")
+    expect(page.get_by_role("button", name="Guess")).to_be_visible()
     best = ticket(pages, desk, query["ticket"])["offers"][0]
     page.keyboard.press("g")
     panel = page.get_by_role("dialog")
@@ -165,6 +166,9 @@ def test_a_blind_desk_says_nothing_of_what_it_thinks(pages: Site) -> None:
         expect(page.locator(".likely")).to_have_count(0)
         names = page.locator(".offer strong").all_inner_texts()
         assert names == sorted(names)
+        expect(page.get_by_role("button", name="Skip")).to_be_visible()
+        expect(page.get_by_role("button", name="Guess")).to_be_hidden()  # it would have nothing else to say
+        ready(page)
         page.keyboard.press("g")
         said(page, "keeps what it thinks to itself")
         expect(page.get_by_role("dialog")).to_have_count(0)

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browser import Site, needs_axe, needs_browser, violations
-from inbox_parts import KNOWN, asked, nothing_waits, said
+from inbox_parts import KNOWN, asked, nothing_waits, ready, said
 
 pytestmark = needs_browser
 
@@ -37,6 +37,7 @@ def test_any_text_is_shown_as_text(pages: Site, text: str) -> None:
     expect(page.locator(".offer")).to_contain_text(answer)
     expect(page.locator(".offer")).to_contain_text("<i>past</i> question")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    ready(page)
     page.keyboard.press("1")
     said(page, label)
     assert page.evaluate("window.hacked") is None

@@ -76,6 +76,9 @@ def test_without_the_expert_the_questions_wait_for_who_plays_them(pages: Site) -
     asked(page, page.locator(".asked").inner_text())
     page.keyboard.type("nfirst label")
     expect(page.get_by_label("Name", exact=True)).to_have_value("first label")
+    page.get_by_role("button", name="More").click()
+    page.locator(".q-menu").get_by_text(PLAY).click()
+    expect(page.get_by_role("checkbox")).to_be_visible()  # all that came so far was the sample's
 
 
 @needs_axe
@@ -107,6 +110,25 @@ def test_only_an_admin_plays_and_only_where_it_disturbs_nobody(pages: Site) -> N
     page.get_by_role("menuitem", name=PLAY).or_(page.locator(".q-menu").get_by_text(PLAY)).first.click()
     expect(page.get_by_role("checkbox")).to_be_visible()
     assert f"/api/v1/desks/{sample}/queries" in page.locator(".idle code").inner_text()
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before the dialog", "while it is open"])
+def test_a_desk_that_was_used_since_the_page_was_opened_is_not_played_with(pages: Site, late: bool) -> None:
+    desk = pages.make_desk(f"meanwhile-{late:d}")
+    page = pages.open(f"/ui/{desk}/inbox", "admin")
+    nothing_waits(page)
+    play, expert = page.get_by_role("button", name=PLAY), page.get_by_role("checkbox")
+    if late:
+        play.click()
+        expect(expert).to_be_visible()
+    pages.teach(desk, {"Do you hire?": "jobs"})
+    (page.get_by_role("button", name="Play", exact=True) if late else play).click()
+    expect(page.get_by_text("This desk has labels or questions of its own by now")).to_be_visible()
+    expect(play).to_be_hidden()
+    expect(page.get_by_role("button", name="More")).to_be_hidden()
+    expect(expert).to_be_hidden()
+    expect(page.locator(".play")).to_be_hidden()
+    assert not [row for row in queries(pages, desk) if row["status"] != "given"]
 
 
 @pytest.mark.parametrize("few", [False, True])

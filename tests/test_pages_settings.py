@@ -129,6 +129,28 @@ def test_the_effect_of_other_costs_is_shown_before_they_are_saved(pages: Site) -
 
 
 @needs_browser
+def test_a_policy_that_does_not_look_at_the_costs_says_so_and_shadow_mode_would_have_asked(pages: Site) -> None:
+    desk = pages.make_desk("heedless", policy="ghc:0.8", mode="shadow")
+    pages.teach(desk, TAUGHT)
+    pages.ask(desk, "Where is parcel number 3?", "Something else")
+    page = open_settings(pages, desk)
+    costs, unused = setting(page, "Costs"), "does not look at them: they count in the statistics alone"
+    shown = costs.locator(".effect")
+    expect(costs).to_contain_text(unused)
+    expect(costs).not_to_contain_text("the more it asks")
+    expect(shown).to_contain_text("The desk would have asked 1 of the last 2 questions; in shadow mode everything is")
+    page.get_by_label("For a wrong guess").fill("-500")
+    expect(shown).to_contain_text("The policy does not look at the costs: others change none of its decisions")
+    page.get_by_role("combobox", name="Policy").click()
+    page.get_by_role("option", name="self-tuning").click()
+    expect(costs).to_contain_text("the more it asks")
+    expect(costs).not_to_contain_text(unused)
+    expect(shown).to_contain_text("None of the last 2 questions has a recorded probability")
+    page.get_by_role("button", name="Discard").click()
+    expect(costs).to_contain_text(unused)
+
+
+@needs_browser
 def test_what_another_admin_did_meanwhile_is_told_and_not_overwritten(pages: Site) -> None:
     desk = pages.make_desk("two")
     page = open_settings(pages, desk)
@@ -271,6 +293,14 @@ def test_decisions_without_a_probability_are_named() -> None:
     assert "40 of them have no recorded probability and count as they were" in text
     assert "None of the last 7 questions" in effect_in_words(CostEffect(7, 3, 3, 7), same=False)
     assert "decided nothing yet" in effect_in_words(CostEffect(0, 0, 0, 0), same=False)
+
+
+@pytest.mark.parametrize(("in_shadow", "asked"), [(0, "asked"), (1000, "would have asked"), (5, "would have asked")])
+@pytest.mark.parametrize("ignored", [False, True])
+def test_in_shadow_mode_the_desk_only_would_have_asked(in_shadow: int, asked: str, ignored: bool) -> None:
+    text = effect_in_words(CostEffect(1000, 902, 902, 0, in_shadow), same=True, ignored=ignored)
+    assert f"desk {asked} 902 of the last 1,000 questions" in text
+    assert ("With the costs as they are" in text) is not ignored
 
 
 @pytest.mark.parametrize(

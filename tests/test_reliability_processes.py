@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from postgres import Cluster
-from reliability import SOAK, Load, Server, poll, served, waits
+from reliability import SOAK, Load, Server, is_running, poll, served, waits
 from reliability_checks import check_kept, check_verified, check_whole
 
 ANSWERS = 500 if SOAK else 20
@@ -109,3 +111,18 @@ def test_a_worker_process_is_killed_and_replaced(address: str, tmp_path: Path) -
             poll(lambda: len(set(server.workers()) - {first[0]}), 2)
             told = load.finish()
         check_whole(address, told)
+        check_workers_end_with_their_parent(server)
+
+
+def check_workers_end_with_their_parent(server: Server) -> None:
+    """Nobody would start them again, so they stop as at SIGTERM: who waits is let go, and the port is free."""
+    waits(server, "the sea at night", "no more news")
+    told = stands(server, "no more news")
+    assert next(told) == ("asked", None)
+    workers, address = server.workers(), urlsplit(server.url)
+    assert len(workers) == 2
+    server.kill_parent()
+    assert list(told) == []  # and no broken connection, which would be an error here
+    poll(lambda: [worker for worker in workers if is_running(worker)], [])
+    with socket.create_server((address.hostname or "", address.port or 0)):
+        pass

@@ -50,7 +50,7 @@ _ShareExamples = Annotated[
     "askless desk create returns --mode shadow --audit-rate 0.05 --costs=-1,1,-20"
 )
 def create(
-    name: Annotated[str, typer.Argument(help="A name for it: letters, digits, - and _.")],
+    name: Annotated[str, typer.Argument(help="A name for it: letters, digits, dots, hyphens and underscores.")],
     embedder: Annotated[str, typer.Option(help="What turns texts into vectors.")] = "wordllama",
     policy: _Policy = None,
     costs: _Costs = None,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import multiprocessing
 import os
 import signal
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -127,12 +129,25 @@ def run_several(
 
 
 def worker_app() -> FastAPI:
-    """The app of one worker process."""
+    """The app of one worker process, which stops by itself once the process that started it is gone."""
     from askless.ledger.database import Database
     from askless.service.config import ServiceConfig
 
     handed = json.loads(os.environ[_HANDED_OVER])
-    return _app(Database(handed["database"]), ServiceConfig(**handed["config"]))
+    app = _app(Database(handed["database"]), ServiceConfig(**handed["config"]))
+    threading.Thread(target=_stop_after_parent, name="the parent is watched", daemon=True).start()
+    return app
+
+
+def _stop_after_parent() -> None:
+    """Stop as at SIGTERM when the parent has ended without a word: a worker would hold the port, and nobody it.
+
+    What is waited for is a pipe that the system closes with the parent, so one that died before this began is seen too.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)
 
 
 def _app(database: Database, config: ServiceConfig) -> FastAPI:

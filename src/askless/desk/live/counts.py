@@ -82,12 +82,20 @@ _AUDITED = and_(_ANSWERED, _t.why == Why.AUDIT, _t.guess.is_not(None))
 _AUDITED_BEFORE = _last_verdict(Why.AUDIT)
 _SHADOW = and_(_t.why == Why.SHADOW, _t.guess.is_not(None))
 _WRONG = _q.label != _t.guess
+_NEVER_GUESSED = and_(_q.status == QueryStatus.ANSWERED, not_(func.coalesce(GUESSED, False)))
+_ANSWERED_FIRST_AT = (  # of an expert's answer that the asker complained of
+    select(_answer.at)
+    .where(_answer.query == _t.query, _A_CALL, _answer.id < _COMPLAINED)
+    .order_by(_answer.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
 COUNTED: dict[str, ColumnElement[bool]] = {
     "received": _q.status != QueryStatus.GIVEN,
     "settled": _q.status.in_((QueryStatus.GUESSED, QueryStatus.ANSWERED)),  # the others wait, or were erased
     "given": _q.status == QueryStatus.GIVEN,
     "guesses": GUESSED,
-    "asked_alone": and_(_q.status == QueryStatus.ANSWERED, not_(func.coalesce(GUESSED, False))),
+    "asked_alone": _NEVER_GUESSED,
     "waiting": _t.status == TicketStatus.OPEN,
     "waiting_again": and_(_t.status == TicketStatus.OPEN, _q.status != QueryStatus.ASKED),
     "withdrawn": _t.status == TicketStatus.WITHDRAWN,
@@ -139,14 +147,18 @@ def calls(connection: Connection, desk: int, chosen: ColumnElement[bool], bucket
 def median_waits(
     connection: Connection, desk: int, chosen: ColumnElement[bool], bucket: str | None, is_sqlite: bool
 ) -> dict[str, float]:
-    """The median time in seconds from a ticket's opening to its answer, by the start of each span with an answer.
+    """The median time in seconds that askers waited for an expert's answer, by the start of each span with an answer.
+
+    Whose query was guessed had an answer at once: an audit or a complaint about it makes nobody wait. A complaint about
+    an expert's answer opens the ticket again, and the wait stays the one for the answer before it.
 
     Without a bucket all is one span, which starts at "". The median is the middle one in the order of their lengths,
     or the mean of the middle two: the places k of n with n <= 2 k <= n + 2.
     """
     start = literal("") if bucket is None else bucket_start(_q.received_at, bucket, is_sqlite)
-    seconds = seconds_between(_t.opened_at, _t.closed_at, is_sqlite)
-    answered = and_(_t.desk == desk, _ANSWERED, chosen, _t.closed_at.is_not(None))
+    ended = case((_t.why == Why.FEEDBACK, _ANSWERED_FIRST_AT), else_=_t.closed_at)
+    seconds = seconds_between(_q.received_at, ended, is_sqlite)
+    answered = and_(_t.desk == desk, chosen, _NEVER_GUESSED, ended.is_not(None))
     waits = select(start.label("start"), seconds.label("seconds")).select_from(_TICKETS).where(answered).subquery().c
     placed = select(
         waits.start,

@@ -33,7 +33,7 @@ class Span:
     audited: int
     audited_wrong: int
     mean_probability: float | None
-    median_wait_seconds: float | None  # from a ticket's opening to its answer
+    median_wait_seconds: float | None  # of who waited for an expert's answer
     shadow_guesses: int
     shadowed: int
     shadowed_wrong: int

@@ -105,7 +105,7 @@ class Statistics:
     regret: Estimate | None
     regret_of_asking: float  # where every query that has a label by now was asked
     saved: Estimate | None  # money, against asking about each of these
-    median_wait_seconds: float | None  # from a ticket's opening to its answer
+    median_wait_seconds: float | None  # of who waited for an expert's answer
     buckets: tuple[Bucket, ...]
     labels: tuple[LabelLoad, ...]  # with most calls first
 

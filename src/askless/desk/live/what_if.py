@@ -22,6 +22,7 @@ from sqlalchemy import Connection, select
 
 from askless.desk.decisions import read
 from askless.desk.live.renamings import of_desk
+from askless.desk.live.types import Mode
 from askless.errors import InvalidInput
 from askless.ledger import schema
 from askless.ledger.events import CONFIGURED, DECIDED
@@ -39,12 +40,14 @@ class CostEffect:
 
     `without_probability` of them hold no probability that costs could be compared with, and count as they were: the
     first ones of a desk, conflicts between experts, guesses by hulls, and all of a policy other than SelfTuning.
+    `in_shadow` of them were made in shadow mode, where the desk asked whatever the policy had decided.
     """
 
     decisions: int
     asked: int
     would_ask: int
     without_probability: int
+    in_shadow: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class _Told:
     costs: Costs
     probability: float | None
     needed: float | None  # of questions alone
+    in_shadow: bool
 
 
 def effect_of_costs(connection: Connection, desk: int, costs: Costs, *, last: int = 1000) -> CostEffect:
@@ -70,7 +74,8 @@ def effect_of_costs(connection: Connection, desk: int, costs: Costs, *, last: in
     known = [one.probability for one in told if one.probability is not None]
     losses = {each: _loss(each, known) for each in {costs, *(one.costs for one in told)}}
     would_ask = sum(_would_ask(one, needed, costs, losses) for one, needed in zip(told, _needed(told), strict=True))
-    return CostEffect(len(told), sum(one.asked for one in told), would_ask, len(told) - len(known))
+    asked, in_shadow = sum(one.asked for one in told), sum(one.in_shadow for one in told)
+    return CostEffect(len(told), asked, would_ask, len(told) - len(known), in_shadow)
 
 
 def _told(connection: Connection, desk: int, last: int) -> list[_Told]:
@@ -79,29 +84,44 @@ def _told(connection: Connection, desk: int, last: int) -> list[_Told]:
     found = select(_e.id, _e.payload).where(_e.desk == desk, _e.kind == DECIDED, first)
     rows = connection.execute(found.order_by(_e.id.desc()).limit(last)).all()[::-1]
     changes = connection.execute(select(_e.id, _e.payload).where(of_desk(desk, CONFIGURED)))
-    settings = {id: (Costs(**told["costs"]), _tunes_itself(told["policy"])) for id, told in changes}
+    settings = {
+        id: (Costs(**told["costs"]), _tunes_itself(told["policy"]), told.get("mode") == Mode.SHADOW)
+        for id, told in changes
+    }
     events = sorted(settings)
     return [_read(read(payload), *settings[events[bisect_left(events, id) - 1]]) for id, payload in rows]
 
 
-def _read(decision: Decision, costs: Costs, tuned: bool) -> _Told:
+def _read(decision: Decision, costs: Costs, tuned: bool, shadow: bool) -> _Told:
     if isinstance(decision, Ask):
         if tuned and isinstance(decision.reason, TooUncertain):
-            return _Told(True, costs, decision.reason.probability, decision.reason.needed)
-        return _Told(True, costs, None, None)
+            return _Told(True, costs, decision.reason.probability, decision.reason.needed, shadow)
+        return _Told(True, costs, None, None, shadow)
     by_hulls = decision.ratio > 0.0  # a ratio of distances decided it: its probability is the least that was needed
-    return _Told(False, costs, decision.probability if tuned and not by_hulls else None, None)
+    return _Told(False, costs, decision.probability if tuned and not by_hulls else None, None, shadow)
+
+
+def ignores_costs(policy: str) -> bool:
+    """Whether the costs have no bearing on what that policy decides; of one from outside of askless nobody knows."""
+    return _follows_costs(policy) is False
 
 
 def _tunes_itself(policy: str) -> bool:
-    """Whether that is SelfTuning, the one policy whose decisions follow from a probability and the costs."""
+    return _follows_costs(policy) is True
+
+
+def _follows_costs(policy: str) -> bool | None:
+    """Whether that is SelfTuning, the one policy whose decisions follow from a probability and the costs.
+
+    None for a policy from outside of askless.
+    """
     from askless.policies.named import policy_class
     from askless.policies.self_tuning import SelfTuning
 
     try:
         return issubclass(policy_class(policy.partition(":")[0].strip()), SelfTuning)
-    except InvalidInput:  # a policy from outside of askless
-        return False
+    except InvalidInput:
+        return None
 
 
 def _needed(told: Sequence[_Told]) -> Iterator[float]:

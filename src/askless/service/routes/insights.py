@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from askless.desk.audits import ErrorRate
 from askless.desk.live import conflicts
 from askless.desk.live.statistics import Prices, Statistics, statistics
+from askless.errors import InvalidInput
 from askless.service.errors import contradictions, problems
 from askless.service.guard import Expert, TheService
 from askless.service.insight_results import ConflictsOut, StatisticsOut
@@ -62,9 +63,8 @@ async def show_statistics(
 
     The money needs `call_price`, what an expert's answer costs, and `mistake_price`, what a wrong guess costs.
     """
-    prices = None
-    if call_price is not None and mistake_price is not None:
-        prices = Prices(call_price, mistake_price)
+    with contradictions():
+        prices = _prices(call_price, mistake_price)
     settings = await service.change(at.desk, lambda desk: desk.settings)
 
     def counting() -> Statistics:
@@ -81,6 +81,15 @@ async def show_statistics(
 async def show_conflicts(service: TheService, at: Expert) -> Response:
     """Queries that wait because they lie in two hulls, the examples that cause it, and equal examples that disagree."""
     return JSONResponse(await service.read_desk(at.desk, _conflicts_shown))
+
+
+def _prices(call: float | None, mistake: float | None) -> Prices | None:
+    """Both prices, or none: a caller who gives one wants the money, which cannot be told without the other."""
+    if call is None and mistake is None:
+        return None
+    if call is None or mistake is None:
+        raise InvalidInput("The money saved needs both prices: call_price and mistake_price.")
+    return Prices(call, mistake)
 
 
 def _conflicts_shown(connection: Connection, desk: int) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def figures(numbers: Numbers, currency: str) -> tuple[Figure, ...]:
     waited = Figure(
         "Median wait",
         _UNKNOWN if wait is None else duration(wait),
-        "nothing was answered yet" if wait is None else "half of the questions were answered sooner",
+        "nobody who waited has an answer yet" if wait is None else "half of those who waited had an answer sooner",
     )
     recorded = (_recorded(numbers), _shadow_errors(numbers)) if found.shadow_guesses or numbers.shadow else ()
     if numbers.shadow:

@@ -89,7 +89,7 @@ class _Page:
                 if key == "?":
                     button.classes("for-keyboards")
                 if key in "/ngs":
-                    self.inbox.needs_question(button)
+                    self.inbox.needs_question(button, tells=key == "g")
             if plays:
                 with ui.button(icon="more_vert").props('flat round dense aria-label="More"') as more, ui.menu():
                     ui.menu_item("Play sample questions in", self.player.ask)

@@ -25,14 +25,16 @@ EXPERT = "the sample's expert"  # the name under which its answers are recorded
 _PACE = 0.5  # seconds between two questions
 _SHARE_OF = 20  # questions that the share automated is taken over
 _LISTED = 6
+_ITS_KEYS = "sample ________ %"  # the ids of the questions that were played in, for LIKE: of which play, and which one
+_NOT_HERE = "This desk has labels or questions of its own by now, and the sample's would stand among them."
 
 
 def can_play(connection: Connection, desk: int) -> bool:
-    """Whether the sample's questions disturb nobody here: the desk has the sample's labels alone, or nothing at all."""
+    """Whether the sample's questions disturb nobody here: the desk has labels of the sample alone, or nothing yet."""
     names = {row.name for row in labels.rows(connection, desk)}
     if names:
         return names <= ANSWERS.keys() | LEFT_OUT.keys()
-    sent = select(func.count()).where(schema.queries.c.desk == desk)
+    sent = select(func.count()).where(schema.queries.c.desk == desk, schema.queries.c.key.not_like(_ITS_KEYS))
     return connection.execute(sent).scalar_one() == 0
 
 
@@ -73,7 +75,7 @@ class Player:
 
     async def ask(self) -> None:
         """Ask whether the sample's expert is to answer, and begin."""
-        if self._task is not None:
+        if self._task is not None or not await self._may_begin():
             return
         with dialog(self._seat, "Play sample questions in") as opened:
             words("p", f"{QUESTIONS} questions of customers come to this desk, two a second. Watch what it asks about.")
@@ -82,8 +84,22 @@ class Player:
                 ui.button("Play", on_click=lambda: opened.submit(True)).props("unelevated no-caps autofocus").classes(
                     "inbox-first"
                 )
-        if await opened:
+        if await opened and await self._may_begin():
             await self._start(expert.value)
+
+    async def _may_begin(self) -> bool:
+        """Whether the desk is still one that can be played with; where it is not, that is said and not offered again.
+
+        A page stays open for hours, and a dialog too: the desk may have got labels and questions of its own since.
+        """
+        with self._seat.telling():
+            if await self._seat.read_desk(can_play):
+                return True
+            self._seat.say(_NOT_HERE, wrong=True)
+            for element in self._beginners:
+                element.set_visibility(False)
+            self._beginners.clear()
+        return False
 
     async def _start(self, expert: bool) -> None:
         with self._seat.telling():

@@ -70,7 +70,7 @@ class Inbox:
         self._present_at = time.monotonic()
         self._done: list[int] = []  # tickets that they have answered or skipped, the last one last
         self._settled: dict[int, int] = {}  # how many others the answer to a ticket has settled
-        self._needs: list[Element] = []
+        self._needs: list[tuple[Element, bool]] = []
         self.said = Said(seat)
         self._news = words("p", "").classes("unseen").props("role=status")
         self._card = Card(seat, self.answer)
@@ -84,9 +84,9 @@ class Inbox:
             self._idle.show(figures)
         self._show(first)
 
-    def needs_question(self, element: Element) -> None:
-        """Show this element only while there is a question."""
-        self._needs.append(element)
+    def needs_question(self, element: Element, *, tells: bool = False) -> None:
+        """Show this element only while there is a question; what `tells` the desk's guess, only where that is told."""
+        self._needs.append((element, tells))
 
     # -- what the expert does --------------------------------------------------------------------------------------
     async def answer(self, number: int, label: str, text: str | None = None) -> None:
@@ -268,8 +268,8 @@ class Inbox:
         there = self.ticket is not None
         self._card.set_visibility(question=there, offers=there and not self.form.is_open)
         self._idle.set_visibility(not there and not self.holds_back())
-        for element in self._needs:
-            element.set_visibility(there)
+        for element, tells in self._needs:
+            element.set_visibility(there and not (tells and self._blind))
 
     def _focus(self) -> None:
         if self.ticket is not None:

@@ -23,7 +23,7 @@ class Field(ABC):
         self._told, self._ready = changed, False
         with ui.element("div").classes("setting"):
             words("h3", self.title).props(f"id=title-{name}")
-            words("p", HELP[name]).classes("soft").props(f"id=help-{name}")
+            self.help = words("p", HELP[name]).classes("soft").props(f"id=help-{name}")
             self.build()
             self._wrong = words("p", "").classes("bad").props("role=alert")
             self._notice = ui.element("div").classes("notice warn").props("role=alert")

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from askless.desk.live import configure
 from askless.desk.live.desk import LiveDesk
 from askless.desk.live.settings import LiveSettings
-from askless.desk.live.what_if import effect_of_costs
+from askless.desk.live.what_if import effect_of_costs, ignores_costs
 from askless.errors import Conflicting, InvalidInput
 from askless.ledger import schema
 from askless.ledger.events import CONFIGURED
@@ -22,7 +22,14 @@ from askless.service.pages.settings.embedder import Embedder
 from askless.service.pages.settings.field import Field
 from askless.service.pages.settings.fields import CostsField, fields_of
 from askless.service.pages.settings.unsaved import Unsaved
-from askless.service.pages.settings.words import TITLES, changes_in_words, costs_in_words, effect_in_words
+from askless.service.pages.settings.words import (
+    COSTS_IGNORED,
+    HELP,
+    TITLES,
+    changes_in_words,
+    costs_in_words,
+    effect_in_words,
+)
 
 router = APIRouter()
 
@@ -125,15 +132,20 @@ class _Settings:
         field = self._fields["costs"]
         if not isinstance(field, CostsField):
             return
-        costs = field.typed()
+        costs, ignored = field.typed(), self._are_costs_ignored()
+        field.help.set_text(COSTS_IGNORED if ignored else HELP["costs"])
         if costs is None:
             field.effect.set_text("")
             return
         with self._seat.telling():
             effect = await self._seat.read_desk(effect_of_costs, costs)
-            if field.typed() == costs:  # nothing else was typed meanwhile
-                text = effect_in_words(effect, same=costs == field.base)
+            if field.typed() == costs and self._are_costs_ignored() is ignored:  # nothing else was typed meanwhile
+                text = effect_in_words(effect, same=costs == field.base, ignored=ignored)
                 field.effect.set_text(f"{costs_in_words(costs)} {text}")
+
+    def _are_costs_ignored(self) -> bool:
+        policy = self._fields["policy"]
+        return ignores_costs(policy.typed() or policy.base)
 
     # -- what can be done ------------------------------------------------------------------------------------------
     async def _set_paused(self, paused: bool) -> None:

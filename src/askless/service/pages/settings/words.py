@@ -19,12 +19,10 @@ TITLES = {
     "retain_examples": "Keep examples",
     "share_examples": "Share examples",
 }
+_EARNED = "What the desk earns for a question to an expert, for a right guess and for a wrong one."
 HELP = {
     "policy": "How the desk decides whether to guess or to ask. Another policy learns all examples anew; none is lost.",
-    "costs": (
-        "What the desk earns for a question to an expert, for a right guess and for a wrong one. Only the differences "
-        "count: the dearer a mistake is against a question, the more it asks."
-    ),
+    "costs": (f"{_EARNED} Only the differences count: the dearer a mistake is against a question, the more it asks."),
     "audit_rate": (
         "The share of guesses that an expert answers as well, to measure how often guesses are wrong. While it is "
         "above 0, experts are not told what the desk would guess, so that their answers measure it."
@@ -39,6 +37,7 @@ HELP = {
         "Experts always do."
     ),
 }
+COSTS_IGNORED = f"{_EARNED} The policy chosen below does not look at them: they count in the statistics alone."
 CHOICES = {
     "mode": {"live": "Live: guesses are the answer", "shadow": "Shadow: everything is asked, guesses are recorded"},
     "when_able": {
@@ -78,13 +77,21 @@ def costs_in_words(costs: Costs) -> str:
     return f"A question costs {costs.question:g}, a mistake {costs.mistake:g}."
 
 
-def effect_in_words(effect: CostEffect, *, same: bool) -> str:
-    """What other costs would have changed, and what that rests on; with the `same` ones, what was asked."""
+def effect_in_words(effect: CostEffect, *, same: bool, ignored: bool = False) -> str:
+    """What other costs would have changed, and what that rests on; with the `same` ones, what was asked.
+
+    `ignored` says that the policy does not look at the costs.
+    """
+    if ignored and not same:
+        return "The policy does not look at the costs: others change none of its decisions, only the statistics."
     last = "the last question" if effect.decisions == 1 else f"the last {effect.decisions:,} questions"
     if not effect.decisions:
         return "The desk has decided nothing yet, so there is nothing to compare other costs with."
     if same:
-        return f"With the costs as they are, the desk asked {effect.asked:,} of {last}."
+        desk = "The desk" if ignored else "With the costs as they are, the desk"
+        if effect.in_shadow:
+            return f"{desk} would have asked {effect.asked:,} of {last}; in shadow mode everything is asked."
+        return f"{desk} asked {effect.asked:,} of {last}."
     if effect.without_probability == effect.decisions:
         return (
             f"None of {last} has a recorded probability that these costs could be compared with: only the policy "
