@@ -61,6 +61,7 @@ def test_everything_is_there_for_the_mouse_and_the_finger(pages: Site) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("button", name="Answer with it").tap()
     said(page, "Answered “tapped”")
+    asked(page, "tap three")
     page.get_by_role("button", name="Search labels").tap()
     page.get_by_role("option", name="reset password").tap()
     said(page, "Answered “reset password”")

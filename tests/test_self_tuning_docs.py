@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "selftuning.md").read_text(encoding="utf-8")
+_NUMBERS = {8: "eight"}
 
 
 def test_the_tables_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +36,8 @@ def test_the_constants_on_the_page_are_those_of_the_code() -> None:
     assert f"The {neighbourhoods.NEIGHBOURS} examples nearest" in said
     assert f"(t + {answer_value._HORIZON}) L / (C a), at most {answer_value._MOST:g} questions" in said
     assert f"the last {answer_value._RECENT} rounds" in said
-    assert f"until {history._ROWS_BEFORE} answers had a label that was known before" in said
+    assert f"{history.FIRST_FIT} answers, {history._ROWS_BEFORE} of them with a label that was known before" in said
+    assert f"the {_NUMBERS[hull_rule._OTHERS]} examples of other labels nearest" in said
     assert f"{hull_rule.HULL_DIM} dimensions or fewer" in said
     assert neighbourhoods.CANDIDATES == 6
     assert self_tuning._EVIDENCE == 8
