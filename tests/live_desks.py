@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -50,6 +51,9 @@ class Toy:
 
     def do(self, operation: Any, *args: Any, **others: Any) -> Any:
         return self.desks.run(NAME, lambda desk: operation(desk, *args, **others)).result(30)
+
+    def do_later(self, operation: Callable[[LiveDesk], Any]) -> Future[Any]:
+        return self.desks.run(NAME, operation)
 
     def send(self, *texts: str, keys: list[str] | None = None, who: str = "client") -> list[Outcome]:
         queries = [NewQuery(key, text) for key, text in zip(keys or texts, texts, strict=True)]

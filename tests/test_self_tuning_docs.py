@@ -30,7 +30,7 @@ def test_missed_bounds_and_missing_rows_are_shown_as_such(monkeypatch: pytest.Mo
 
 
 def test_the_constants_on_the_page_are_those_of_the_code() -> None:
-    from askless.policies import answer_value, history, hull_rule, neighbourhoods, self_tuning
+    from askless.policies import answer_value, history, hull_rule, neighbourhoods
 
     said = re.sub(r"\s+", " ", PAGE)
     assert f"The {neighbourhoods.NEIGHBOURS} examples nearest" in said
@@ -40,4 +40,4 @@ def test_the_constants_on_the_page_are_those_of_the_code() -> None:
     assert f"the {_NUMBERS[hull_rule._OTHERS]} examples of other labels nearest" in said
     assert f"{hull_rule.HULL_DIM} dimensions or fewer" in said
     assert neighbourhoods.CANDIDATES == 6
-    assert self_tuning._EVIDENCE == 8
+    assert history._EVIDENCE == 8

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.policies.candidate_kernels import judge
+from askless.policies.candidate_kernels import judge, strongest
 from askless.policies.choice_model import fit_binary, fit_choice
 from askless.policies.neighbourhoods import CANDIDATES, FEATURES, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
@@ -25,6 +25,7 @@ _HALF_LIFE = 70.0  # answers, in the model of new labels: how many there are lef
 FIRST_FIT = 25  # examples; then after as many more, or 5 per cent more
 _FIT_GROWTH = 1.05
 _BLOCK = 32
+_EVIDENCE = 8  # examples
 _ROUNDED = 2.0**-21  # of float32, over a few steps
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
@@ -40,19 +41,13 @@ class Outlook:
     fitted: bool
     near: NDArray[np.int64]  # the positions of all examples that had a say
     numbers: NDArray[np.int32]  # the label of each
-    part: Floats  # in the score of its label
+    evidence: list[tuple[int, float]]  # the best candidate's examples and their parts in its score, the largest first
     conflict: list[int]
 
     @property
     def probability(self) -> float:
         """How likely the best candidate is to be right."""
         return self.probabilities[0]
-
-    def evidence(self, number: int, most: int) -> list[tuple[int, float]]:
-        """The positions of that label's examples and their parts in its score, the largest first."""
-        own = np.flatnonzero((self.numbers == number) & (self.part > 0.0))
-        order = own[np.argsort(-self.part[own], kind="stable")[:most]]
-        return list(zip(self.near[order].tolist(), self.part[order].tolist(), strict=True))
 
 
 class History:
@@ -87,6 +82,7 @@ class History:
         self._fit()
         examples, n = self._examples, len(self._examples)
         likely, order = self._judged(found, closed)
+        evidence = self._evidence(found, order)
         fitted, same = self._choice is not None, found.similarity.max(axis=1) >= 1.0 - 1e-6
         outlooks = []
         for k, (size, count) in enumerate(zip(found.sizes.tolist(), found.found.tolist(), strict=True)):
@@ -101,7 +97,7 @@ class History:
                 fitted,
                 near,
                 examples.numbers[near],
-                found.part[k, :size],
+                evidence[k],
                 self._labels_at(queries[k], near) if same[k] else [],
             )
             outlooks.append(outlook)
@@ -116,6 +112,18 @@ class History:
         ceiling = 1.0 - 1.0 / (self._rows + 2)  # no surer than so many answers can make it
         judge(found.features, found.found, choice, ceiling, new, newness, likely, order)
         return likely, order
+
+    def _evidence(self, found: Neighbourhoods, order: NDArray[np.int64]) -> list[list[tuple[int, float]]]:
+        """The positions of the examples behind the best candidate of each query, with their parts in its score."""
+        lines = np.arange(len(order))[:, None]
+        best, strong = found.labels[lines, order[:, :1]], np.zeros((len(order), _EVIDENCE), dtype=np.int64)
+        counts = np.zeros(len(order), dtype=np.int64)
+        strongest(found.near, found.sizes, found.part, self._examples.numbers, best[:, 0], strong, counts)
+        places, parts = found.near[lines, strong].tolist(), found.part[lines, strong].tolist()
+        return [
+            list(zip(at[:count], part[:count], strict=True))
+            for at, part, count in zip(places, parts, counts.tolist(), strict=True)
+        ]
 
     def _labels_at(self, q: NDArray[np.float32], near: NDArray[np.int64]) -> list[int]:
         """The labels of the examples that are equal to the query, up to what measuring from a new origin rounds off."""

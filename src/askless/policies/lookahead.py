@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.geometry.blocks import block_rows
+from askless.geometry.blocks import BYTES, block_rows
 from askless.policies.neighbourhoods import Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import Vector
@@ -49,24 +50,45 @@ def look(examples: OrderedExamples, queries: Sequence[Vector], whole: bool) -> B
         return Block(seen, products, examples.moves, examples.changes, found)
 
 
-def blocks(
-    examples: OrderedExamples, queries: Sequence[Vector], calm: Callable[[], int]
-) -> Iterator[tuple[Sequence[Vector], Block]]:
+class Blocks:
     """Blocks of the queries in turn; `calm` says for how many queries nothing has changed by now.
 
-    Where that is a block or more, all of the next block is looked at, by a thread of its own while the caller is busy
-    with the one before. What may change soon is looked at when its turn has come.
+    As many queries as that are looked at ahead, from the first moment on: by a thread of their own, while the caller is
+    busy with the blocks before them or with something else. What may change soon is looked at when its turn has come.
     """
-    later: Future[Block] | None = None
-    start, stop = 0, _size(examples)
-    with ThreadPoolExecutor(1, "askless-ahead") as ahead:  # a thread is started where there is work for it
-        while start < len(queries):
-            here = queries[start:stop]
-            block = look(examples, here, len(here) <= calm()) if later is None else later.result()
-            start, stop, later = stop, stop + _size(examples), None
-            if start < len(queries) and stop - start <= calm():
-                later = ahead.submit(look, examples, queries[start:stop], True)
-            yield here, block
+
+    def __init__(self, examples: OrderedExamples, queries: Sequence[Vector], calm: Callable[[], int]) -> None:
+        self._examples, self._queries, self._calm = examples, queries, calm
+        self._start = 0  # of what no block has yet
+        self._later: deque[tuple[Sequence[Vector], Future[Block]]] = deque()
+        self._thread = ThreadPoolExecutor(1, "askless-ahead")  # it starts where there is work for it
+        self._look_ahead()
+
+    def __iter__(self) -> Iterator[tuple[Sequence[Vector], Block]]:
+        with self._thread:
+            while self._later or self._start < len(self._queries):
+                if self._later:
+                    queries, block = self._later.popleft()
+                    found = block.result()
+                else:
+                    queries = self._next()
+                    found = look(self._examples, queries, len(queries) <= self._calm())
+                self._look_ahead()
+                yield queries, found
+
+    def _look_ahead(self) -> None:
+        size = _size(self._examples)
+        most = max(1, BYTES // (4 * size * len(self._examples) + 1))
+        while self._start < len(self._queries) and len(self._later) < most:
+            if size * (len(self._later) + 1) > self._calm():
+                return
+            queries = self._next()
+            self._later.append((queries, self._thread.submit(look, self._examples, queries, True)))
+
+    def _next(self) -> Sequence[Vector]:
+        queries = self._queries[self._start : self._start + _size(self._examples)]
+        self._start += len(queries)
+        return queries
 
 
 def _size(examples: OrderedExamples) -> int:

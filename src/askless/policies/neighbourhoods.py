@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry.jit import told_of_compiling
-from askless.policies.candidate_kernels import candidates, judge
+from askless.policies.candidate_kernels import candidates, judge, strongest
 from askless.policies.neighbourhood_kernels import regressions
 from askless.policies.ordered_examples import OrderedExamples
 
@@ -87,3 +87,5 @@ def warm_up() -> None:
         found = _neighbourhoods(examples, queries, queries @ examples.rows.T, np.array([1, 2]))
         likely, order = np.zeros(found.labels.shape), np.zeros(found.labels.shape, dtype=np.int64)
         judge(found.features, found.found, np.zeros(FEATURES), 1.0, np.zeros(0), np.zeros((2, 3)), likely, order)
+        counts = np.zeros(2, dtype=np.int64)
+        strongest(found.near, found.sizes, found.part, examples.numbers, order[:, 0], order.copy(), counts)

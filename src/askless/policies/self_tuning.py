@@ -15,7 +15,7 @@ from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
 from askless.policies.history import FIRST_FIT, History, Outlook
 from askless.policies.hull_rule import HullRule
-from askless.policies.lookahead import Block, blocks, look
+from askless.policies.lookahead import Block, Blocks, look
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import (
     PAPER_COSTS,
@@ -35,8 +35,6 @@ from askless.types import (
     Vector,
 )
 
-_EVIDENCE = 8
-
 
 class SelfTuning(PolicyBase):
     """Guess when the expected cost of a mistake is below that of a question; the costs are all it is told.
@@ -53,6 +51,8 @@ class SelfTuning(PolicyBase):
     decision depends on the examples in their order and, through the value of an answer alone, on the decisions that
     `observe` was told of. Any number of threads may share a policy. [docs/selftuning.md]
     """
+
+    looks_ahead = True  # `stream` begins its work when it is called, whichever thread takes the decisions
 
     def __init__(
         self,
@@ -91,10 +91,13 @@ class SelfTuning(PolicyBase):
 
         The products of a block of queries with the examples are made at once, in one pass over these. As long as
         nothing is learned, twice as many queries are looked at together each time; once that is whole blocks, the
-        next one is looked at by a second thread while this one is being decided.
+        next ones are looked at by a second thread, from the call of this method on, while others are being decided.
         """
         rows = [self._vector(x) for x in as_matrix(X, self.dim)]
-        for queries, block in blocks(self._examples, rows, lambda: self._calm):
+        return self._stream(Blocks(self._examples, rows, lambda: self._calm))
+
+    def _stream(self, blocks: Blocks) -> Iterator[Decision]:
+        for queries, block in blocks:
             yield from self._block(queries, block)
 
     def _block(self, queries: Sequence[Vector], block: Block) -> Iterator[Decision]:
@@ -132,7 +135,7 @@ class SelfTuning(PolicyBase):
     def _guess(self, outlook: Outlook) -> Guess:
         names, ids, best = self._examples.names, self._examples.ids, outlook.labels[0]
         runner_up = names[outlook.labels[1]] if len(outlook.labels) > 1 else None
-        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence(best, _EVIDENCE))
+        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence)
         return Guess(names[best], outlook.distances[0], runner_up, evidence=evidence, probability=outlook.probability)
 
     def _ask(self, outlook: Outlook, needed: float) -> Ask:

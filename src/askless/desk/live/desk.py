@@ -14,6 +14,7 @@ from askless.desk.live import snapshot
 from askless.desk.live.fold import Fold, VectorOf
 from askless.desk.live.rows import insert_rows
 from askless.desk.live.settings import LiveSettings
+from askless.desk.live.supports import Supports
 from askless.desk.live.types import Happening
 from askless.desk.live.vectors import StoredVectors, events_with_vectors
 from askless.errors import UnknownDesk
@@ -43,6 +44,7 @@ class LiveDesk:
         self.recorded = 0  # the last event recorded in the open transaction
         self.due: dict[int, None] = {}  # waiting queries that may be decided otherwise by now, in order
         self.held: dict[int, datetime] = {}  # those of them that an expert is at work on, and until when
+        self.supports = Supports()
         self._database, self._clock = database, clock
         self._entry: Entry | None = None
         self._hooks: list[tuple[int, list[str]]] | None = None
@@ -121,7 +123,7 @@ class LiveDesk:
         with self._database.read() as connection:
             self.row = _row(connection, self.row)
             self.fold = snapshot.load(connection, self.row)
-        self.loaded, self.dirty = True, False
+        self.loaded, self.dirty, self.supports = True, False, Supports()
         self.due, self.held = dict.fromkeys(self.fold.waiting), {}
 
     def begin(self, entry: Entry) -> bool:
@@ -156,7 +158,7 @@ class LiveDesk:
         self.row = _row(self.entry.connection, self.row)
         self.fold = snapshot.load(self.entry.connection, self.row)
         self.due, self.held = dict.fromkeys(self.fold.waiting), {}
-        self.dirty = False
+        self.dirty, self.supports = False, Supports()
 
     def end(self) -> None:
         """The transaction is over."""
@@ -166,6 +168,7 @@ class LiveDesk:
         """Apply an event, whoever recorded it, and note what follows from it for later."""
         before = self.fold.changes
         self.fold.apply(event, vector_of)
+        self.supports.follow(event)
         if self.fold.changes != before:  # those that were due already come first
             self.due |= dict.fromkeys(self.fold.waiting)
         if event.kind in _WITHOUT_SNAPSHOTS:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +28,15 @@ from askless.types import Ask, Decision, Guess, Policy, Streaming
 
 _KEYS_AT_ONCE = 500
 _LONGEST_KEY = 200
+_MANY = 64  # queries of a submission that are worth a look ahead
 _queries = schema.queries
+
+
+class Ahead(NamedTuple):
+    """Decisions that a policy has begun to work at, while the desk was busy with something else."""
+
+    policy: Policy
+    decisions: Iterator[Decision]
 
 
 @dataclass(slots=True)
@@ -38,6 +47,14 @@ class Submission:
     who: str | None
     future: Future[list[Outcome]] = field(default_factory=Future)
     embedder: str | None = None  # the id of the one that made the vectors, where it was not the caller's own
+    ahead: Ahead | None = None
+
+    def look_ahead(self, policy: Policy) -> None:
+        """Have the policy begin with the decisions, where there are many and it can do so beside other work."""
+        vectors = [query.vector for query in self.queries if query.vector is not None]
+        if len(vectors) == len(self.queries) >= _MANY and getattr(policy, "looks_ahead", False):
+            with suppress(AsklessError):  # vectors that do not fit are refused when their turn has come
+                self.ahead = Ahead(policy, _decisions(policy, vectors))
 
     def fail(self, error: BaseException) -> None:
         """Tell the caller, unless they have gone meanwhile."""
@@ -59,6 +76,7 @@ class _Taken:
     id: int = 0
     decision: Decision | None = None
     why: Why | None = None  # of its ticket, where it has one
+    decisions: Iterator[Decision] | None = None  # of its submission, where these were begun ahead
     status: QueryStatus = QueryStatus.ASKED
     ticket: int | None = None
     decided: int | None = None
@@ -130,6 +148,10 @@ def _new(desk: LiveDesk, submission: Submission, known: dict[str, Any], taken: d
             raise Refused(f"The desk {desk.row.name!r} is paused and takes no queries; resume it, or try again later.")
         else:
             found[query.key] = _Taken(query, submission.who)
+    ahead, submission.ahead = submission.ahead, None  # it cannot be begun a second time
+    if ahead is not None and ahead.policy is desk.fold.policy and len(found) == len(submission.queries):
+        for new in found.values():
+            new.decisions = ahead.decisions
     return found
 
 
@@ -185,7 +207,8 @@ def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
     ids = iter(new_ids(connection, schema.events, 3 * len(new)))
     events: list[Event] = []
     vectors: dict[int, NDArray[np.float32] | None] = {}
-    decisions = _decisions(desk.fold.policy, [t.query.vector for t in new if t.query.vector is not None])
+    others = [t.query.vector for t in new if t.query.vector is not None and t.decisions is None]
+    decisions = _decisions(desk.fold.policy, others)
     for taken, id in zip(new, new_ids(connection, schema.queries, len(new)), strict=True):
         taken.id, vectors[id] = id, taken.query.vector
 
@@ -220,7 +243,7 @@ def _decide(desk: LiveDesk, taken: _Taken, decisions: Iterator[Decision]) -> Non
     if taken.query.vector is None:
         taken.why = Why.UNKNOWN
         return
-    taken.decision = next(decisions)
+    taken.decision = next(decisions if taken.decisions is None else taken.decisions)
     if desk.settings.mode is Mode.SHADOW:
         taken.why = Why.SHADOW
     elif isinstance(taken.decision, Ask):
@@ -287,7 +310,7 @@ def _open_tickets(desk: LiveDesk, asked: list[_Taken], events: dict[int, Event])
 def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
     guesses = {t.id: t.decision for t in new if t.status is QueryStatus.GUESSED and isinstance(t.decision, Guess)}
     supports = {s.id for guess in guesses.values() for s in guess.evidence if isinstance(s.id, int)}
-    found = read.evidence(desk.entry.connection, supports)
+    found = desk.supports.find(desk.entry.connection, supports)
     outcomes = {}
     for taken in new:
         guess = guesses.get(taken.id)

@@ -22,7 +22,7 @@ from askless.ledger.ledger import DeskRow
 
 T = TypeVar("T")
 
-_MOST = 256  # operations to a transaction
+_MOST = 256  # operations to a transaction, each query counted as one: who is served first need not wait for the others
 _SLICE = 0.01  # seconds of work of no hurry, before the next request is looked for
 _REST = 0.02  # seconds between two such slices, so that the other threads come to their turn
 _SNAPSHOT_EVERY = 5000  # events
@@ -90,6 +90,8 @@ class DeskWorker:
 
     def submit(self, submission: Submission) -> None:
         """Have queries taken in; the submission's own future is resolved as that of an operation."""
+        if self._desk.loaded:
+            submission.look_ahead(self._desk.fold.policy)
         self._put(submission)
 
     def wake(self, event: int | None = None) -> None:
@@ -130,10 +132,10 @@ class DeskWorker:
             patience = self._rest()
 
     def _take(self, patience: float | None) -> list[_Item] | None:
-        """What waits, at most so many; nothing where the time is up, None once the worker is closed and all is done."""
+        """What waits, up to so much; nothing where the time is up, None once the worker is closed and all is done."""
         items: list[_Item] = []
-        wait = patience != 0.0
-        while len(items) < _MOST:
+        wait, size = patience != 0.0, 0
+        while size < _MOST:
             try:
                 item = self._items.get(wait, patience if wait else None)
             except queue.Empty:
@@ -148,6 +150,7 @@ class DeskWorker:
                 self._woken = True
             else:
                 items.append(item)
+                size += len(item.queries) if isinstance(item, Submission) else 1
         return items
 
     def _serve(self, items: list[_Item]) -> None:
