@@ -18,7 +18,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from askless.desk.live import erase, feedback, read
 from askless.desk.live.types import NewQuery, Outcome, QueryStatus
 from askless.service import patterns
-from askless.service.bodies import BodyRoute
+from askless.service.bodies import BodyRoute, LongResponse
 from askless.service.errors import contradictions, problems
 from askless.service.guard import Admin, AtDesk, Client, Expert, TheService
 from askless.service.keys import Role
@@ -66,7 +66,7 @@ async def submit(request: Request, service: TheService, at: Client, body: NewQue
 async def submit_batch(request: Request, service: TheService, at: Client, body: BatchBody) -> Response:
     """Submit up to 1,000 queries: all are taken, or none. Outcomes come in the same order."""
     outcomes = await _submit(request, service, at, body.queries)
-    return JSONResponse({"results": await _shown(request, service, at, outcomes)})
+    return LongResponse({"results": await _shown(request, service, at, outcomes)})
 
 
 @router.get("", summary="List queries", response_model=QueryPage)
