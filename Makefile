@@ -26,7 +26,7 @@ check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
 		$(PY) -c "from askless.geometry.labels import warm_up; warm_up('$$dtype')" & done; wait  # compiled once, for all
 	@for part in policies.neighbourhoods geometry.projection; do \
 		$(PY) -c "from askless.$$part import warm_up; warm_up()" & done; wait
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(READY)
 	$(VENV)/bin/ruff check src tests benchmarks docs
