@@ -39,5 +39,8 @@ def test_the_constants_on_the_page_are_those_of_the_code() -> None:
     assert f"{history.FIRST_FIT} answers, {history._ROWS_BEFORE} of them with a label that was known before" in said
     assert f"the {_NUMBERS[hull_rule._OTHERS]} examples of other labels nearest" in said
     assert f"{hull_rule.HULL_DIM} dimensions or fewer" in said
+    assert f"tau = 1 - {hull_rule._RATIO} / sqrt(d)" in said
+    assert f"{hull_rule._LARGEST_RATIO} at most" in said
+    assert f"GHC with tau {hull_rule._CLEAR_RATIO} would guess another label" in said
     assert neighbourhoods.CANDIDATES == 6
     assert history._EVIDENCE == 8

@@ -9,7 +9,8 @@ import pytest
 
 from askless import Ask, Costs, SelfTuning
 from askless.simulate import simulate
-from askless.types import Conflict
+from askless.streams.synthetic import synthetic
+from askless.types import Conflict, HullsDisagree
 
 
 @pytest.mark.parametrize("dim", [3, 8])
@@ -89,3 +90,22 @@ def test_one_thread_decides_while_another_learns_and_forgets(dim: int) -> None:
     for example in policy.examples():
         fresh.learn(example.x, example.label, id=example.id)
     assert [type(policy.decide(x)) for x in X[400:]] == [type(fresh.decide(x)) for x in X[400:]]
+
+
+def test_a_likely_label_is_asked_about_where_the_hulls_are_clearly_for_another() -> None:
+    """On the paper's uniform stream such a guess would be wrong more often than not."""
+    likely = nearer = 0
+    for seed in range(3):
+        stream = synthetic("sphere", 4, 5, 2000, rng=np.random.default_rng([11, seed]))
+        policy = SelfTuning(n_labels=5)
+        for x, label in zip(stream.X, stream.y, strict=True):
+            decision = policy.decide(x)
+            policy.observe(x, decision)
+            if isinstance(decision, Ask):
+                if isinstance(decision.reason, HullsDisagree):
+                    assert decision.suggestions[0].label == decision.reason.likely
+                    likely += decision.reason.likely == label
+                    nearer += decision.reason.nearer == label
+                policy.learn(x, label)
+    assert nearer > 2 * likely
+    assert str(HullsDisagree("a", "b")) == "'a' seems likely, but it lies far nearer to the hull of 'b'"

@@ -187,6 +187,17 @@ class TooUncertain(Reason):
 
 
 @dataclass(frozen=True, slots=True)
+class HullsDisagree(Reason):
+    """A label seems likely enough, but the query lies far nearer to the hull of another."""
+
+    likely: Label
+    nearer: Label
+
+    def __str__(self) -> str:
+        return f"{self.likely!r} seems likely, but it lies far nearer to the hull of {self.nearer!r}"
+
+
+@dataclass(frozen=True, slots=True)
 class Always(Reason):
     """The policy asks every time."""
 

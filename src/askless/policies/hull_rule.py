@@ -14,7 +14,9 @@ from askless.policies.ordered_examples import OrderedExamples
 from askless.types import Costs, ExampleId, Label, Vector
 
 HULL_DIM = 64  # beyond it no label has examples enough to fill a hull
-_RATIO = 0.4
+_RATIO = 1.3  # over the root of the dimension, from 1: the ratio up to which GHC guesses well, 0.35 in 4, 0.59 in 10
+_LARGEST_RATIO = 0.8
+_CLEAR_RATIO = 0.6  # up to which the nearest hull speaks against a guess of another label
 _OTHERS = 8  # examples of other labels, the nearest to a query, that must lie outside of the hull it is guessed by
 
 
@@ -33,11 +35,10 @@ class HullRule:
 
     def find(self, q: Vector, outlook: Outlook, needed: float) -> NearestTwo | None:
         """The nearest two hulls, where they make a guess or a conflict; `needed` is how sure a guess must be."""
-        dim, examples, hulls = q.shape[0], self._examples, self._hulls
-        question, mistake = self._costs.question, max(self._costs.mistake, 1e-300)
-        if not question or hulls is None or max(examples.counts) <= dim or examples.n_labels < 2:
+        examples, hulls = self._examples, self._hulls
+        if hulls is None or not self._may_speak(q):
             return None
-        seen, tau = examples.scaled(q), min(0.8, _RATIO * (5.5 * question / mistake) ** 0.5)
+        seen, tau = examples.scaled(q), self._ratio(q.shape[0])
         found = hulls.nearest_two(seen, tau, "hull", False)
         if found.guessable:  # which of the others is the nearest is not certain yet, and the guess depends on it
             found = hulls.nearest_two(seen, tau, "hull", True)
@@ -47,6 +48,25 @@ class HullRule:
         if not (found.guessable and sure and self._are_filled(_nearest_labels(found))):
             return None
         return None if self._holds_another(found, outlook, seen) else found
+
+    def against(self, q: Vector, outlook: Outlook) -> Label | None:
+        """Another label than the best, where the hulls are clearly for it: there a guess of the best mostly errs."""
+        if self._hulls is None or not self._may_speak(q):
+            return None
+        seen, best = self._examples.scaled(q), self._examples.names[outlook.labels[0]]
+        found = self._hulls.nearest_two(seen, _CLEAR_RATIO)
+        if not found.guessable or found.label == best or not self._are_filled([found.label, best]):
+            return None
+        return None if self._holds_another(found, outlook, seen) else found.label
+
+    def _may_speak(self, q: Vector) -> bool:
+        examples = self._examples
+        return bool(self._costs.question) and max(examples.counts) > q.shape[0] and examples.n_labels > 1
+
+    def _ratio(self, dim: int) -> float:
+        """Up to which ratio to guess: the larger, the more dimensions there are, and the less a mistake costs."""
+        cheap = (5.5 * self._costs.question / max(self._costs.mistake, 1e-300)) ** 0.5  # 1 at the paper's costs
+        return float(np.clip((1.0 - _RATIO / dim**0.5) * cheap, 0.0, _LARGEST_RATIO))
 
     def _are_filled(self, labels: Sequence[Label]) -> bool:
         """Whether all of them have more examples than dimensions; no, where a search may not have shown them all."""

@@ -27,6 +27,7 @@ from askless.types import (
     ExampleId,
     Exploring,
     Guess,
+    HullsDisagree,
     Label,
     NoExamples,
     Suggestion,
@@ -47,9 +48,10 @@ class SelfTuning(PolicyBase):
 
     where the value of an answer is what it is expected to save later. There is no p until there are 25 answers, 15 of
     them with a label that was known before. In few dimensions, where a label's examples fill a hull, a query that lies
-    far nearer to one hull than to any other is guessed as well, unless that hull holds examples of another label. The
-    decision depends on the examples in their order and, through the value of an answer alone, on the decisions that
-    `observe` was told of. Any number of threads may share a policy. [docs/selftuning.md]
+    far nearer to one hull than to any other is guessed as well, and one of which the hulls say otherwise is asked,
+    unless that hull holds examples of another label. The decision depends on the examples in their order and, through
+    the value of an answer alone, on the decisions that `observe` was told of. Any number of threads may share a policy.
+    [docs/selftuning.md]
     """
 
     looks_ahead = True  # `stream` begins its work when it is called, whichever thread takes the decisions
@@ -103,16 +105,17 @@ class SelfTuning(PolicyBase):
     def _block(self, queries: Sequence[Vector], block: Block) -> Iterator[Decision]:
         examples, start = self._examples, 0
         while start < len(queries):
-            if examples.moves != block.moves or not block.products.size:
+            with self._lock:
+                void = examples.moves != block.moves or not block.products.size
+                changes, stop = examples.changes, start + max(1, self._calm)
+                if not void and block.found is not None and block.changes == changes:
+                    seen, found = block.seen, block.found
+                elif not void:
+                    seen, found = block.seen[start:stop], block.neighbourhoods(examples, start, stop)
+                outlooks = [] if void else self._history.outlooks(seen, found, closed=self._all_labels_seen)
+            if void:
                 yield from map(self.decide, queries[start:])
                 return
-            with self._lock:
-                changes, stop = examples.changes, start + max(1, self._calm)
-                if block.found is not None and block.changes == changes:
-                    seen, found = block.seen, block.found
-                else:
-                    seen, found = block.seen[start:stop], block.neighbourhoods(examples, start, stop)
-                outlooks = self._history.outlooks(seen, found, closed=self._all_labels_seen)
             for outlook in outlooks:
                 with self._lock:
                     decision = self._decide(queries[start], outlook) if examples.changes == changes else None
@@ -128,9 +131,12 @@ class SelfTuning(PolicyBase):
         if len(outlook.conflict) > 1:
             return Ask(Conflict(tuple(self._examples.names[k] for k in outlook.conflict)), self._suggestions(outlook))
         needed = self._value.needed
-        if outlook.fitted and outlook.probability >= needed and self._examples.n_labels > 1:
+        if not (outlook.fitted and outlook.probability >= needed and self._examples.n_labels > 1):
+            return self._by_hulls(q, outlook, needed) or self._ask(outlook, needed)
+        other = self._hulls.against(q, outlook)
+        if other is None:
             return self._guess(outlook)
-        return self._by_hulls(q, outlook, needed) or self._ask(outlook, needed)
+        return Ask(HullsDisagree(self._examples.names[outlook.labels[0]], other), self._suggestions(outlook))
 
     def _guess(self, outlook: Outlook) -> Guess:
         names, ids, best = self._examples.names, self._examples.ids, outlook.labels[0]
