@@ -18,9 +18,10 @@ from askless.desk.live.intake import Submission
 from askless.desk.live.read import evidence
 from askless.desk.live.types import NewQuery, QueryStatus
 from askless.desk.live.verify import verify
+from askless.errors import Unavailable
 from askless.ledger.database import Database
 from askless.policies.named import make_policy
-from askless.types import Decision
+from askless.types import Decision, Policy
 from live_desks import NAME, Toy, a_desk
 from toy_desk import LETTERS, Letters
 
@@ -105,6 +106,43 @@ def test_a_batch_is_begun_while_the_desk_is_busy_and_decided_as_its_queries_one_
         assert sum(outcome.status is QueryStatus.GUESSED for outcome in outcomes) > MANY / 2
         toy.check()
     assert_verified(database)  # which decides each of them by itself
+
+
+def test_of_those_that_wait_one_is_begun(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, look_ahead = list[bool](), Submission.look_ahead
+
+    def noted(submission: Submission, policy: Policy) -> None:
+        look_ahead(submission, policy)
+        begun.append(submission.ahead is not None)
+
+    monkeypatch.setattr(Submission, "look_ahead", noted)
+    with a_taught_desk(database) as toy:
+        begun.clear()
+        with kept_busy(toy):
+            sent = [toy.desks.submit(NAME, queries(texts(f"new {k}")), "client") for k in range(4)]
+            sent[0].cancel()
+        for batch in sent[1:]:
+            assert len(batch.result(30)) == MANY
+        assert begun == [True]
+        with kept_busy(toy):  # the place is free again, whatever came of the first
+            last = toy.desks.submit(NAME, queries(texts("last")), "client")
+        assert len(last.result(30)) == MANY
+        assert begun == [True, True]
+    assert_verified(database)
+
+
+def test_a_look_ahead_that_fails_costs_nobody_anything(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = SelfTuning.stream
+
+    def no_thread(policy: SelfTuning, X: np.ndarray) -> Iterator[Decision]:
+        if threading.current_thread().name == "askless-embedder":
+            raise RuntimeError("can't start new thread")
+        return stream(policy, X)
+
+    monkeypatch.setattr(SelfTuning, "stream", no_thread)
+    with a_taught_desk(database) as toy:
+        assert len(toy.send(*texts("new"))) == MANY
+        assert len(toy.send("a last")) == 1
 
 
 def test_what_is_learned_before_its_turn_counts(database: Database) -> None:
@@ -200,6 +238,23 @@ def test_the_examples_kept_in_memory_are_those_of_the_ledger(database: Database)
             return len(kept)
 
         assert toy.do(same) > 40
+
+
+def test_a_desk_that_failed_keeps_no_texts(database: Database) -> None:
+    with a_taught_desk(database) as toy:
+        behind(toy, "one")
+
+        def fail(desk: LiveDesk) -> None:
+            desk.entry.lost = Unavailable("The database is gone.")
+            raise desk.entry.lost
+
+        worker = toy.desks._worker(NAME)
+        assert worker._desk.supports._known
+        with pytest.raises(Unavailable):
+            toy.do(fail)
+        assert not worker._desk.loaded
+        assert not worker._desk.supports._known
+        assert behind(toy, "two")
 
 
 def test_the_memory_of_examples_is_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -145,3 +146,21 @@ def test_a_stream_of_large_numbers_before_the_first_example() -> None:
     for k, decision in enumerate(policy.stream(X)):
         assert isinstance(decision, Ask)
         policy.learn(X[k], k)
+
+
+def test_a_stream_that_is_given_up_waits_for_nobody() -> None:
+    X, y = queries(80, 2000)
+    policy = SelfTuning()
+    for x, label in zip(X[:500], y, strict=False):
+        policy.learn(x, label)
+    list(policy.stream(X[500:1000]))  # from here on it looks ahead
+    stream, unused = policy.stream(X[1000:]), policy.stream(X[1000:])
+    next(stream)
+    with policy._examples.lock:  # as while something is learned; those that look ahead wait for it
+        stream.close()
+        del unused
+    for _ in range(200):
+        if not any(thread.name.startswith("askless-ahead") for thread in threading.enumerate()):
+            return
+        time.sleep(0.05)
+    pytest.fail("a thread goes on although nobody wants its blocks")

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel
 
 from askless.ledger.database import Database
 from askless.service import bodies
-from askless.service.bodies import LARGE, BodyRoute
+from askless.service.bodies import LARGE, BodyRoute, LongResponse
 from askless.service.limits import _BULK
 from askless.service.schemas import BatchBody, ExamplesBody
 from serving import Served, serving
@@ -166,3 +166,9 @@ def _read(reading: Callable[[Any], BaseModel], body: Any) -> BaseModel | None:
         return reading(body)
     except ValueError:
         return None
+
+
+def test_a_long_answer_says_what_json_says() -> None:
+    content = {"texts": ['\u2028 <b> "\\', "\N{GRINNING FACE}", ""], "numbers": [0.1, -0.0, 2**40, 1e300, None, True]}
+    assert json.loads(LongResponse(content).body) == content
+    assert LongResponse({"p": float("nan"), "q": float("inf")}).body == b'{"p":null,"q":null}'

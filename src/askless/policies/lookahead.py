@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry.blocks import BYTES, block_rows
-from askless.policies.neighbourhoods import Neighbourhoods, neighbourhoods
+from askless.policies.neighbourhoods import NEIGHBOURS, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import Vector
 
 _TOGETHER = 64  # queries: enough for a good matrix product, few enough that the first of them need not wait long
+_FOUND = 24 * (NEIGHBOURS + 1)  # bytes of what is found for one query
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +64,12 @@ class Blocks:
         self._start = 0  # of what no block has yet
         self._later: deque[tuple[Sequence[Vector], Future[Block]]] = deque()
         self._thread = ThreadPoolExecutor(1, "askless-ahead")  # it starts where there is work for it
+        weakref.finalize(self, self._thread.shutdown, wait=False, cancel_futures=True)  # where no block is ever taken
         self._look_ahead()
 
     def __iter__(self) -> Iterator[tuple[Sequence[Vector], Block]]:
-        with self._thread:
+        done = False
+        try:
             while self._later or self._start < len(self._queries):
                 if self._later:
                     queries, block = self._later.popleft()
@@ -75,10 +79,13 @@ class Blocks:
                     found = look(self._examples, queries, len(queries) <= self._calm())
                 self._look_ahead()
                 yield queries, found
+            done = True
+        finally:  # one that is given up waits for nothing: it may be collected while the lock is held here
+            self._thread.shutdown(wait=done, cancel_futures=True)
 
     def _look_ahead(self) -> None:
         size = _size(self._examples)
-        most = max(1, BYTES // (4 * size * len(self._examples) + 1))
+        most = max(1, BYTES // (size * (4 * len(self._examples) + _FOUND)))
         while self._start < len(self._queries) and len(self._later) < most:
             if size * (len(self._later) + 1) > self._calm():
                 return

@@ -262,6 +262,8 @@ class OrderedExamples:
         self._singles = np.array(state["singles"])
         self._total = self._rows.sum(axis=0, dtype=np.float64)
         self._members.renew(self.rows, self.numbers, len(self.names))
+        self.moves += 1
+        self.changes += 1
 
     # -- parts ----------------------------------------------------------------------------------------------------
     def _number(self, label: Label) -> int:

@@ -126,6 +126,10 @@ class LiveDesk:
         self.loaded, self.dirty, self.supports = True, False, Supports()
         self.due, self.held = dict.fromkeys(self.fold.waiting), {}
 
+    def unload(self) -> None:
+        """The state is not to be used any more; of the texts of examples nothing stays, since no event is heard of."""
+        self.loaded, self.supports = False, Supports()
+
     def begin(self, entry: Entry) -> bool:
         """Take up a transaction: first apply what other processes have recorded; whether there was something."""
         if self._clock is not None:
@@ -146,11 +150,12 @@ class LiveDesk:
         """Apply what other processes have recorded, without a lock; whether that could be done, without a new load."""
         with self._database.read() as connection:
             if _row(connection, self.row).embedder != self.row.embedder:
-                self.loaded = False
+                self.unload()
                 return False
             for event, vector_of in events_with_vectors(connection, self.row.id, self.fold.last_event):
                 self._take_in(event, vector_of)
-        self.loaded = not self.fold.stale
+        if self.fold.stale:
+            self.unload()
         return self.loaded
 
     def reload(self) -> None:

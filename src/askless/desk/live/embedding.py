@@ -66,19 +66,27 @@ class EmbeddingThread:
             self._make.set_result(make())
         except Exception as error:  # noqa: BLE001  (whatever it is, who wants the embedder is told)
             self._make.set_exception(error)
-        while (task := self._tasks.get()) is not None:
-            tasks = [task]
-            while len(tasks) < _MOST:
-                try:
-                    more = self._tasks.get_nowait()
-                except queue.Empty:
-                    break
-                if more is None:
-                    self._tasks.put(None)
-                    break
-                tasks.append(more)
-            if tasks := [task for task in tasks if _is_ready(task.submission)]:
-                self._embed(tasks)
+        while self._embed_next():
+            pass
+
+    def _embed_next(self) -> bool:
+        """Embed what waits; False once there is nothing more to come. No text is kept here while nothing waits."""
+        task = self._tasks.get()
+        if task is None:
+            return False
+        tasks = [task]
+        while len(tasks) < _MOST:
+            try:
+                more = self._tasks.get_nowait()
+            except queue.Empty:
+                break
+            if more is None:
+                self._tasks.put(None)
+                break
+            tasks.append(more)
+        if tasks := [task for task in tasks if _is_ready(task.submission)]:
+            self._embed(tasks)
+        return True
 
     def _embed(self, tasks: list[_Task]) -> None:
         try:
@@ -91,7 +99,10 @@ class EmbeddingThread:
                 tasks[0].submission.fail(error)
             return
         for task in tasks:
-            task.forward(task.submission)
+            try:
+                task.forward(task.submission)
+            except Exception as error:  # noqa: BLE001  (the thread lives on)
+                task.submission.fail(error)
 
     def _fill(self, submissions: list[Submission]) -> None:
         embedder = self.embedder

@@ -53,11 +53,12 @@ class Submission:
         """Have the policy begin with the decisions, where there are many and it can do so beside other work."""
         vectors = [query.vector for query in self.queries if query.vector is not None]
         if len(vectors) == len(self.queries) >= _MANY and getattr(policy, "looks_ahead", False):
-            with suppress(AsklessError):  # vectors that do not fit are refused when their turn has come
+            with suppress(Exception):  # it can be done without; what does not fit is refused when its turn has come
                 self.ahead = Ahead(policy, _decisions(policy, vectors))
 
     def fail(self, error: BaseException) -> None:
         """Tell the caller, unless they have gone meanwhile."""
+        self.ahead = None
         if self.future.set_running_or_notify_cancel():
             self.future.set_exception(error)
 
@@ -130,6 +131,7 @@ def _known(desk: LiveDesk, keys: list[str]) -> dict[str, Any]:
 
 def _new(desk: LiveDesk, submission: Submission, known: dict[str, Any], taken: dict[str, _Taken]) -> dict[str, _Taken]:
     """The queries of a submission that are new, ready to be decided."""
+    ahead, submission.ahead = submission.ahead, None  # it cannot be begun a second time
     if submission.embedder not in (None, desk.row.embedder):
         raise Unavailable(
             f"The vectors of the desk {desk.row.name!r} come from {desk.row.embedder}, and this query's from "
@@ -148,7 +150,6 @@ def _new(desk: LiveDesk, submission: Submission, known: dict[str, Any], taken: d
             raise Refused(f"The desk {desk.row.name!r} is paused and takes no queries; resume it, or try again later.")
         else:
             found[query.key] = _Taken(query, submission.who)
-    ahead, submission.ahead = submission.ahead, None  # it cannot be begun a second time
     if ahead is not None and ahead.policy is desk.fold.policy and len(found) == len(submission.queries):
         for new in found.values():
             new.decisions = ahead.decisions

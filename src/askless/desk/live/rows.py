@@ -69,7 +69,7 @@ def insert_rows(connection: Connection, table: Table, rows: list[dict[str, Any]]
 @lru_cache(maxsize=64)
 def _statement(dialect: Dialect, table: Table, names: tuple[str, ...]) -> tuple[str, tuple[str, ...] | None]:
     """The statement as the driver takes it, and the order of its parameters where they have no names."""
-    compiled: Any = insert(table).compile(dialect=dialect, column_keys=list(names))
+    compiled: Any = insert(table).inline().compile(dialect=dialect, column_keys=list(names))
     return str(compiled), tuple(compiled.positiontup) if compiled.positional else None
 
 

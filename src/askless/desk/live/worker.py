@@ -67,6 +67,7 @@ class DeskWorker:
         self._closed = False
         self.gone = False  # whether the desk was deleted
         self._woken = False
+        self._begun: Submission | None = None  # whose decisions were begun ahead
         self._ready_at = 0  # the changes of examples when the policy was last made ready
         self._snapshot_time = -_SNAPSHOT_PAUSE  # when the last snapshot was taken
         self._thread = threading.Thread(target=self._work, name=f"desk {row.name}", daemon=True)
@@ -90,8 +91,10 @@ class DeskWorker:
 
     def submit(self, submission: Submission) -> None:
         """Have queries taken in; the submission's own future is resolved as that of an operation."""
-        if self._desk.loaded:
-            submission.look_ahead(self._desk.fold.policy)
+        desk, waits = self._desk, self._begun
+        if desk.loaded and (waits is None or waits.ahead is None):
+            submission.look_ahead(desk.fold.policy)
+            self._begun = submission  # one at a time: others that wait would hold up the one at work
         self._put(submission)
 
     def wake(self, event: int | None = None) -> None:
@@ -155,7 +158,7 @@ class DeskWorker:
 
     def _serve(self, items: list[_Item]) -> None:
         """One transaction for all of them; the futures are resolved when it is over."""
-        items = [item for item in items if item.future.set_running_or_notify_cancel()]
+        taken, items = items, [item for item in items if item.future.set_running_or_notify_cancel()]
         results, failed = self._transaction(items)
         if isinstance(failed, UnknownDesk) and self._found_anew():
             results, failed = self._transaction(items)
@@ -167,6 +170,10 @@ class DeskWorker:
         else:
             for item in items:
                 _resolve(item, None, failed)
+        for item in taken:
+            if isinstance(item, Submission):
+                item.ahead = None  # whatever came of it
+                self._begun = None if self._begun is item else self._begun
 
     def _transaction(self, items: list[_Item]) -> tuple[list[_Result], Exception | None]:
         """What came of each of them, or why nothing of all this was done."""
@@ -182,7 +189,7 @@ class DeskWorker:
                     entry.notify({"desk": desk.row.id, "event": desk.fold.last_event})
         except Exception as error:  # noqa: BLE001  (the callers are told, whatever it was; the thread lives on)
             failed = error
-            desk.loaded = False
+            desk.unload()
             if not isinstance(error, AsklessError):
                 _log.exception("The desk %s failed.", desk.row.name)
         finally:
@@ -251,7 +258,7 @@ class DeskWorker:
             return None if wait is None else min(max(wait, _REST), _LONGEST_REST)
         except Exception as error:  # noqa: BLE001  (the thread lives on, and reads the state anew)
             _log.warning("Work of no hurry on the desk %s failed: %r", desk.row.name, error)
-            desk.loaded = False
+            desk.unload()
             return None
 
     def _load(self) -> None:
