@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 MINILM := $(VENV)/.minilm
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 TORCH := torch==2.13.0
-WORKERS ?= 4
+WORKERS ?= 3
 KERNEL_TESTS := $(addprefix tests/test_,projection.py search.py self_tuning*.py theory_hulls.py policies_*.py checks.py)
 
 .PHONY: run demo test check lint bench soak screenshots install minilm debian clean
