@@ -260,7 +260,13 @@ def test_a_desk_that_failed_keeps_no_texts(database: Database) -> None:
 def test_the_memory_of_examples_is_bounded(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supports, "_MOST", 200)
     with a_taught_desk(database) as toy:
-        found = behind(toy, "one")
-        assert all(found[key] == (key, key[0]) for key in found)
-        behind(toy, "two")
-        assert toy.do(lambda desk: desk.supports._size) <= 120 * len("a known 100a known 100a")
+
+        def read_few_by_few(desk: LiveDesk) -> None:
+            ids = list(desk.fold.examples)
+            for start in range(0, len(ids), 4):
+                found = desk.supports.find(desk.entry.connection, ids[start : start + 4])
+                assert all(support.text == support.key for support in found.values())
+                assert len(found) == 4
+                assert len(desk.supports._known) <= 10  # of some 20 characters each
+
+        toy.do(read_few_by_few)

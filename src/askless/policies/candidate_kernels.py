@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from askless.geometry.jit import kernel, part
+from askless.geometry.pricing import keep_largest
 from askless.policies.neighbourhood_kernels import Array, Places
 
 
@@ -110,14 +111,8 @@ def judge(features: Array, found: Array, choice: Array, ceiling: float, new: Arr
 @kernel
 def strongest(near: Array, sizes: Array, part: Array, numbers: Array, best: Array, found: Array, counts: Array) -> None:
     """Which of the nearest have the largest positive parts in the score of the label `best`, of equals the older."""
+    values = np.empty(found.shape[1])
     for b in range(len(near)):
         for k in range(sizes[b]):
             if numbers[near[b, k]] == best[b] and part[b, k] > 0.0:
-                at = counts[b]
-                while at > 0 and part[b, found[b, at - 1]] < part[b, k]:
-                    if at < found.shape[1]:
-                        found[b, at] = found[b, at - 1]
-                    at -= 1
-                if at < found.shape[1]:
-                    found[b, at] = k
-                counts[b] = min(counts[b] + 1, found.shape[1])
+                counts[b] = keep_largest(part[b, k], k, values, found[b], counts[b])

@@ -61,7 +61,7 @@ class HullRule:
 
     def _may_speak(self, q: Vector) -> bool:
         examples = self._examples
-        return bool(self._costs.question) and max(examples.counts) > q.shape[0] and examples.n_labels > 1
+        return bool(self._costs.question and examples.n_labels > 1 and examples.counts.max() > q.shape[0])
 
     def _ratio(self, dim: int) -> float:
         """Up to which ratio to guess: the larger, the more dimensions there are, and the less a mistake costs."""

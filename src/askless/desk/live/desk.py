@@ -121,10 +121,8 @@ class LiveDesk:
     def load(self) -> None:
         """The state from the ledger, before anything is locked."""
         with self._database.read() as connection:
-            self.row = _row(connection, self.row)
-            self.fold = snapshot.load(connection, self.row)
-        self.loaded, self.dirty, self.supports = True, False, Supports()
-        self.due, self.held = dict.fromkeys(self.fold.waiting), {}
+            self._take_over(connection)
+        self.loaded = True
 
     def unload(self) -> None:
         """The state is not to be used any more; of the texts of examples nothing stays, since no event is heard of."""
@@ -160,14 +158,18 @@ class LiveDesk:
 
     def reload(self) -> None:
         """Make the state anew, as the open transaction sees the ledger."""
-        self.row = _row(self.entry.connection, self.row)
-        self.fold = snapshot.load(self.entry.connection, self.row)
-        self.due, self.held = dict.fromkeys(self.fold.waiting), {}
-        self.dirty, self.supports = False, Supports()
+        self._take_over(self.entry.connection)
 
     def end(self) -> None:
         """The transaction is over."""
         self._entry = None
+
+    def _take_over(self, connection: Connection) -> None:
+        """The desk and its state as the connection sees them; nothing is kept of those before."""
+        self.row = _row(connection, self.row)
+        self.fold = snapshot.load(connection, self.row)
+        self.due, self.held = dict.fromkeys(self.fold.waiting), {}
+        self.dirty, self.supports = False, Supports()
 
     def _take_in(self, event: Event, vector_of: VectorOf) -> None:
         """Apply an event, whoever recorded it, and note what follows from it for later."""

@@ -51,8 +51,10 @@ class Submission:
 
     def look_ahead(self, policy: Policy) -> None:
         """Have the policy begin with the decisions, where there are many and it can do so beside other work."""
+        if len(self.queries) < _MANY or not getattr(policy, "looks_ahead", False):
+            return
         vectors = [query.vector for query in self.queries if query.vector is not None]
-        if len(vectors) == len(self.queries) >= _MANY and getattr(policy, "looks_ahead", False):
+        if len(vectors) == len(self.queries):
             with suppress(Exception):  # it can be done without; what does not fit is refused when its turn has come
                 self.ahead = Ahead(policy, _decisions(policy, vectors))
 

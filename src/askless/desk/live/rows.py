@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, Dialect, Table, func, insert, select, text
+from sqlalchemy import Connection, Dialect, Table, func, insert, select, text
 
 from askless.ledger import schema
 from askless.ledger.entry import Entry
@@ -51,31 +51,39 @@ def insert_events(entry: Entry, events: Sequence[Event]) -> None:
     insert_rows(entry.connection, schema.events, rows)
 
 
+class _Way(NamedTuple):
+    """How rows of some columns go to the driver: the statement, its columns in order, and what each value becomes."""
+
+    statement: str
+    names: tuple[str, ...]
+    processes: tuple[Callable[[Any], Any] | None, ...]
+    positional: bool  # parameters have places, and not names
+
+
 def insert_rows(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
     """Write rows that have all the same columns, past what SQLAlchemy does anew for each of them."""
     if not rows:
         return
-    names = list(rows[0])
-    columns = [_bound(connection.dialect, table.c[name], [row[name] for row in rows]) for name in names]
-    statement, order = _statement(connection.dialect, table, tuple(names))
-    lines: list[Any]
-    if order is None:
-        lines = [dict(zip(names, line, strict=True)) for line in zip(*columns, strict=True)]
-    else:
-        lines = list(zip(*(columns[names.index(name)] for name in order), strict=True))
-    connection.exec_driver_sql(statement, lines)
+    way = _way(connection.dialect, table, tuple(rows[0]))
+    named = zip(way.names, way.processes, strict=True)
+    lines: list[Any] = list(
+        zip(*(_bound(process, [row[name] for row in rows]) for name, process in named), strict=True)
+    )
+    if not way.positional:
+        lines = [dict(zip(way.names, line, strict=True)) for line in lines]
+    connection.exec_driver_sql(way.statement, lines)
 
 
 @lru_cache(maxsize=64)
-def _statement(dialect: Dialect, table: Table, names: tuple[str, ...]) -> tuple[str, tuple[str, ...] | None]:
-    """The statement as the driver takes it, and the order of its parameters where they have no names."""
+def _way(dialect: Dialect, table: Table, names: tuple[str, ...]) -> _Way:
     compiled: Any = insert(table).inline().compile(dialect=dialect, column_keys=list(names))
-    return str(compiled), tuple(compiled.positiontup) if compiled.positional else None
+    order = tuple(compiled.positiontup) if compiled.positional else names
+    processes = [table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in order]
+    return _Way(str(compiled), order, tuple(processes), compiled.positional)
 
 
-def _bound(dialect: Dialect, column: Column[Any], values: list[Any]) -> list[Any]:
+def _bound(process: Callable[[Any], Any] | None, values: list[Any]) -> list[Any]:
     """The values of a column as the driver takes them; one that many rows share is made so once."""
-    process = column.type.dialect_impl(dialect).bind_processor(dialect)
     if process is None:
         return values
     made: dict[int, Any] = {}

@@ -94,7 +94,8 @@ class DeskWorker:
         desk, waits = self._desk, self._begun
         if desk.loaded and (waits is None or waits.ahead is None):
             submission.look_ahead(desk.fold.policy)
-            self._begun = submission  # one at a time: others that wait would hold up the one at work
+            if submission.ahead is not None:
+                self._begun = submission  # one at a time: others that wait would hold up the one at work
         self._put(submission)
 
     def wake(self, event: int | None = None) -> None:
@@ -173,7 +174,8 @@ class DeskWorker:
         for item in taken:
             if isinstance(item, Submission):
                 item.ahead = None  # whatever came of it
-                self._begun = None if self._begun is item else self._begun
+                if self._begun is item:
+                    self._begun = None
 
     def _transaction(self, items: list[_Item]) -> tuple[list[_Result], Exception | None]:
         """What came of each of them, or why nothing of all this was done."""
