@@ -23,6 +23,9 @@ _OTHERS = 8  # examples of other labels, the nearest to a query, that must lie o
 class HullRule:
     """GHC for labels with more examples than dimensions, as long as these look like cells of their own.
 
+    It guesses where the regression does not (`find`), and speaks against a guess that goes clearly against the hulls
+    (`against`).
+
     Hulls prove something where each label's cell is convex. Where labels overlap, one hull may hold nearly everything,
     and a guess by it teaches nothing. So the rule keeps out where the hull holds an example of another label near the
     query, and where a mistake is so dear that the examples there are cannot make anything sure enough.

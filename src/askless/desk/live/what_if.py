@@ -39,7 +39,8 @@ class CostEffect:
     """Of the last `decisions`, how many the policy `asked`, and how many it would have asked with other costs.
 
     `without_probability` of them hold no probability that costs could be compared with, and count as they were: the
-    first ones of a desk, conflicts between experts, guesses by hulls, and all of a policy other than SelfTuning.
+    first ones of a desk, conflicts between experts, guesses by hulls, questions where these disagree with a guess, and
+    all of a policy other than SelfTuning.
     `in_shadow` of them were made in shadow mode, where the desk asked whatever the policy had decided.
     """
 
