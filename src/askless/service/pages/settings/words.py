@@ -104,6 +104,6 @@ def effect_in_words(effect: CostEffect, *, same: bool, ignored: bool = False) ->
     if effect.without_probability:
         text += (
             f" {effect.without_probability:,} of them have no recorded probability and count as they were: the first "
-            "questions of a desk, conflicts between experts, guesses by hulls, and decisions of other policies."
+            "questions of a desk, conflicts between experts, what the hulls decided, and decisions of other policies."
         )
     return text
