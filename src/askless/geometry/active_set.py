@@ -20,7 +20,7 @@ import numpy as np
 
 from askless.geometry.jit import part
 
-AT_ONCE = 3  # columns that enter between two solves with the triangle
+AT_ONCE = 8  # columns that enter between two solves with the triangle
 AGAIN = 0.1  # share of a squared length below which a pass of Gram-Schmidt is repeated
 PIVOT = 1e-13  # a column whose new part is shorter than this, relative to itself, adds nothing that can be computed
 

@@ -29,34 +29,36 @@ SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with th
 
 
 @part
-def nearest_examples(ix, b, qq, eps, high):
-    """An upper bound of c for every label: its nearest example, by the scan."""
+def nearest_examples(ix, b, qq, eps, high, near):
+    """An upper bound of c for every label: its nearest example, by the scan, whose row is written into `near`."""
     if ix.space == SPHERE:
-        largest_of_each(b, ix.slots, high)
+        largest_of_each(b, ix.slots, high, near)
         for i in range(high.shape[0]):
             high[i] = max(0.0, 1.0 - high[i]) + eps
         return
-    largest_power_of_each(b, ix.squares, ix.slots, high)
+    largest_power_of_each(b, ix.squares, ix.slots, high, near)
     pmax = ix.pmax
     for i in range(high.shape[0]):
         high[i] = max(0.0, 0.5 * qq - high[i]) + eps * pmax[i]
 
 
 @part_without_nan
-def largest_of_each(b, slots, out):
+def largest_of_each(b, slots, out, near):
     """The largest of b over each label's rows: row by row, since short loops of every length are hard to foresee."""
     out[:] = -np.inf
     for row in range(b.shape[0]):
         i, x = slots[row], np.float64(b[row])
+        near[i] = row if x > out[i] else near[i]
         out[i] = x if x > out[i] else out[i]
 
 
 @part_without_nan
-def largest_power_of_each(b, squares, slots, out):
+def largest_power_of_each(b, squares, slots, out, near):
     """The same of b - |p|^2 / 2."""
     out[:] = -np.inf
     for row in range(b.shape[0]):
         i, x = slots[row], b[row] - 0.5 * squares[row]
+        near[i] = row if x > out[i] else near[i]
         out[i] = x if x > out[i] else out[i]
 
 

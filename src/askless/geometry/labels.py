@@ -81,7 +81,7 @@ class LabelIndex:
         self._rounding = (dim + 4) * unit_roundoff  # worst case of any order of summation, for vectors of norm 1
         self._eps = self._rounding  # what the scan is off by
         self._limit = gram_limit(dim)
-        self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))
+        self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64))
         self._found = np.empty(0), np.empty(0, np.int64)
         self._rebuild()
         if not warming:
@@ -105,18 +105,21 @@ class LabelIndex:
         )  # fmt: skip
         low, high, runner_low, runner_high, *highs = numbers[: 4 + shown].tolist()
         where = places[: SHOWN + shown].tolist()
+        inside = self._scratch[3][:holding].tolist() if holding else []
+        rows = places[2 * SHOWN : 2 * SHOWN + size].tolist() if size else []
+        weights = numbers[4 + SHOWN : 4 + SHOWN + size].tolist() if size else []
         return Found(
-            guessable=status == GUESS,
-            low=low,
-            high=high,
-            runner_low=runner_low,
-            runner_high=runner_high,
-            slots=where[:shown],
-            highs=highs,
-            near=where[SHOWN:],
-            inside=self._scratch[3][:holding].tolist(),
-            rows=places[2 * SHOWN : 2 * SHOWN + size].tolist(),
-            weights=numbers[4 + SHOWN : 4 + SHOWN + size].tolist(),
+            status == GUESS,
+            low,
+            high,
+            runner_low,
+            runner_high,
+            where[:shown],
+            highs,
+            where[SHOWN:],
+            inside,
+            rows,
+            weights,
         )
 
     def all_distances(self, q: Vector, b: Vector, hulls: bool, out: NDArray[np.float64]) -> None:
@@ -198,15 +201,17 @@ class LabelIndex:
         if slot is None:
             slot = self._new_slot(label)
         a = self._arrays
-        if a["sizes"][slot] == a["room"][slot]:
+        size = int(a["sizes"][slot])
+        if size == a["room"][slot]:
             self._make_room(slot)
         self.row_slot[row] = slot
-        self.row_place[row] = a["sizes"][slot]
+        self.row_place[row] = size
         square: float
         square, leans = kernels.append(self._ix, slot, row)
         if leans:
             kernels.lean_on_origin(self._ix, slot)
-        self._most = max(self._most, int(a["sizes"][slot]))
+        if size >= self._most:
+            self._most = size + 1
         return square
 
     def _leave(self, row: int) -> None:
@@ -348,6 +353,7 @@ class LabelIndex:
                 np.empty(slots),
                 np.empty(slots),
                 np.empty(slots, np.int8),
+                np.empty(slots, np.int64),
                 np.empty(slots, np.int64),
             )
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.bounds import gather, gram_bounds, span_bounds
 from askless.geometry.index import keep_direction
-from askless.geometry.jit import part
-from askless.geometry.pricing import keep_largest, row_products
+from askless.geometry.jit import part, part_without_nan
+from askless.geometry.pricing import row_products
 from askless.geometry.project import nearest_example, nearest_point, project_twice
 from askless.geometry.work import EUCLIDEAN, SPHERE, Work, make_work
 
@@ -30,6 +30,7 @@ FIRST = 40  # examples that a projection starts from
 ROUNDOFF = 2.0**-53  # of float64
 REL = 1e-12  # relative slack on an interval from the vectors
 NEARLY = 1.0 + 1e-7  # how much further than the bound the point may lie that evidence spans
+BINS = 128  # in which values are counted to find the largest of them
 MEMO = 8  # projections remembered within one search
 
 
@@ -76,19 +77,51 @@ def new_entry(memo):
     return entry
 
 
+@part_without_nan
+def about_the_largest(x, n, room, top):
+    """Write the positions of some `room` of the first n values into `top`, the largest among them; returns how many.
+
+    By counting in bins, which is faster than to keep a sorted list: all the larger ones are there, and of those in
+    the bin at the edge the first.
+    """
+    most, least, largest = x[0], x[0], 0
+    for j in range(n):
+        least = x[j] if x[j] < least else least
+        if x[j] > most:
+            most, largest = x[j], j
+    per = BINS / (most - least) if most > least else np.inf
+    spare, edge = room, 0
+    counts = np.zeros(BINS, np.int64)
+    if n > room and per < 1e300:  # else any will do
+        for j in range(n):
+            counts[min(BINS - 1, int((most - x[j]) * per))] += 1
+        while counts[edge] <= spare:
+            spare -= counts[edge]
+            edge += 1
+    else:
+        per = 0.0
+    top[0] = largest
+    count, spare = 1, spare - (edge == 0)
+    for j in range(n):
+        bin_ = min(BINS - 1, int((most - x[j]) * per))
+        if j != largest and (bin_ < edge or (bin_ == edge and spare > 0)):
+            top[count] = j
+            count += 1
+            spare -= bin_ == edge
+    return count
+
+
 @part
 def first_examples(ix, i, y, memo, entry):
     """Where a projection starts: what the last one of this label ended with, and the most promising by the scan."""
-    n, at, members, squares, picked = ix.sizes[i], ix.start[i], ix.members, ix.squares, memo.picked
-    room = min(n, FIRST)
-    values, top = np.empty(room), np.empty(room, np.int64)
-    count, enough = 0, -np.inf
-    for j in range(n):
-        x = y[j] if ix.space == SPHERE else y[j] - 0.5 * squares[members[at + j]]
-        if x > enough:
-            count = keep_largest(x, j, values, top, count)
-            if count == room:
-                enough = values[count - 1]
+    n, at, gw, picked = ix.sizes[i], ix.start[i], ix.gw, memo.picked
+    top = np.empty(min(n, FIRST), np.int64)
+    promise = y
+    if ix.space != SPHERE:  # how far an example lies towards q from the reference vector, rather than how near to q
+        promise = memo.work.along
+        for j in range(n):
+            promise[j] = y[j] - gw[at + j]
+    count = about_the_largest(promise, n, top.shape[0], top)
     known = memo.size[entry] if entry >= 0 else 0
     first = np.empty(known + count, np.int64)
     for j in range(known):

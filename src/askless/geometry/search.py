@@ -185,7 +185,9 @@ def next_step(alive, m, labels, low, high, level, best, second, rival, tau2, zer
         if (may_hold or may_win) and open_ and high[i] > zero and (target < 0 or low[i] < low[target]):
             target = i
     if target >= 0:
-        return target, max(tau2 * H1, zero), low[best], ASK
+        # where the best may still win this one must not only lose, but lie far enough behind it
+        enough = H1 / tau2 if tau2 > 0.0 and low[best] <= tau2 * H2 else tau2 * H1
+        return target, max(enough, zero), low[best], ASK
     if conflict:
         return -1, 0.0, 0.0, CONFLICT
     # from here on only the best can win
@@ -228,22 +230,9 @@ def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
     return -1, 0.0, 0.0, ASK
 
 
-@part
-def closest_example(ix, i, b):
-    """The row of a label's nearest example, by the scan."""
-    at, members, squares = ix.start[i], ix.members, ix.squares
-    best, top = members[at], -np.inf
-    for j in range(at, at + ix.sizes[i]):
-        row = members[j]
-        x = b[row] - 0.5 * squares[row]
-        if x > top:
-            best, top = row, x
-    return best
-
-
 @kernel
 def settle(
-    ix, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, numbers, places
+    ix, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, near_, numbers, places
 ):  # fmt: skip
     """Everything about one query: the status, the best label and the next with their intervals, the labels to suggest,
     the examples that span the nearest point of the best (for a guess), the labels whose hull contains the query.
@@ -256,7 +245,8 @@ def settle(
     q, qq, eps, zero = measured(ix, query, eps, scale, zero)
     low, high, level, alive = low_[:labels], high_[:labels], level_[:labels], alive_[:labels]
     scratch = (low, high, level, alive)
-    nearest_examples(ix, b, qq, eps, high)
+    near = near_[:labels]
+    nearest_examples(ix, b, qq, eps, high, near)
     likely = nearest_by_high(high, min(SHOWN + 1, labels))
     best = likely[0]
     kept = make_memo(most, q.shape[0], ix.space)
@@ -277,7 +267,7 @@ def settle(
     if status == GUESS:
         explain(ix, best, q, qq, b, eps, hulls, zero, scratch, memo)
     slots = suggestions(likely, alive, m, best, high, min(SHOWN, labels))
-    found = report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places)
+    found = report(ix, near, status, best, slots, m, floor, zero, scratch, memo, numbers, places)
     hold(kept)
     return found
 
@@ -300,7 +290,7 @@ def measured(ix, query, eps, scale, zero):
 
 
 @part
-def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places):
+def report(ix, near, status, best, slots, m, floor, zero, scratch, memo, numbers, places):
     """What the store makes its answer from: (status, labels to suggest, labels that contain the query, evidence).
 
     In `numbers`, as distances: low and high of the best, of the nearest other label, then high of the labels to
@@ -324,7 +314,7 @@ def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, p
     for t in range(slots.shape[0]):
         numbers[4 + t] = np.sqrt(2.0 * high[slots[t]])
         places[t] = slots[t]
-        places[SHOWN + t] = closest_example(ix, slots[t], b)
+        places[SHOWN + t] = near[slots[t]]
     entry = recall(memo, best)
     size = memo.size[entry] if entry >= 0 and status == GUESS else 0
     at, members, picked, weights = ix.start[best], ix.members, memo.picked, memo.weights

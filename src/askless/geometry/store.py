@@ -213,21 +213,23 @@ class ExampleStore:
     def settle(self, q: Vector, b: Vector, tau: float, distance: str, exact: bool = False) -> NearestTwo:
         """The search itself, for a stored-like query and its inner products with all examples; under the lock."""
         index = self.index
-        found = index.settle(q, b, tau, ZERO, _hulls(distance), exact)
+        guessable, low, high, runner_low, runner_high, slots, highs, near, inside, rows, weights = index.settle(
+            q, b, tau, ZERO, _hulls(distance), exact
+        )
         labels, ids = index.labels, self._ids
-        names = [labels[i] for i in found.slots]
-        near = [ids[row] for row in found.near]
+        names = [labels[i] for i in slots]
+        suggested = zip(names, highs, [ids[row] for row in near], repeat(None, len(names)), strict=True)
         return NearestTwo(
             names[0],
-            found.low,
-            found.high,
+            low,
+            high,
             names[1] if len(names) > 1 else None,
-            found.runner_low,
-            found.runner_high,
-            found.guessable,
-            tuple([labels[i] for i in found.inside]),
-            tuple(map(_SUGGESTION, zip(names, found.highs, near, repeat(None, len(names)), strict=True))),
-            tuple(map(_SUPPORT, zip([ids[row] for row in found.rows], found.weights, strict=True))),
+            runner_low,
+            runner_high,
+            guessable,
+            tuple([labels[i] for i in inside]) if inside else (),
+            tuple(map(_SUGGESTION, suggested)),
+            tuple(map(_SUPPORT, zip([ids[row] for row in rows], weights, strict=True))) if rows else (),
         )
 
     def rounded(self, X: NDArray[Any]) -> NDArray[Any]:
