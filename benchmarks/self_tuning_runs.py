@@ -34,6 +34,8 @@ _SOURCES = (
     "lookahead",
     "hull_rule",
     "history",
+    "guessed_labels",
+    "whole_regression",
     "neighbourhoods",
     "neighbourhood_kernels",
     "candidate_kernels",

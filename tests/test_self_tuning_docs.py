@@ -42,5 +42,6 @@ def test_the_constants_on_the_page_are_those_of_the_code() -> None:
     assert f"tau = 1 - {hull_rule._RATIO} / sqrt(d)" in said
     assert f"{hull_rule._LARGEST_RATIO} at most" in said
     assert f"GHC with tau {hull_rule._CLEAR_RATIO} would guess another label" in said
+    assert f"on the sphere and up to {history._WHOLE:,} examples" in said
     assert neighbourhoods.CANDIDATES == 6
     assert history._EVIDENCE == 8

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from askless.policies.answer_value import AnswerValue
 from askless.policies.candidate_kernels import judge
 from askless.policies.choice_model import fit_binary, fit_choice
+from askless.policies.guessed_labels import GuessedLabels
 from askless.policies.history import History
 from askless.policies.label_members import _MANY
 from askless.policies.neighbourhoods import NEIGHBOURS, RIDGE, Neighbourhoods, neighbourhoods
@@ -265,7 +266,7 @@ def look(history: History, examples: OrderedExamples, x: Floats, *, closed: bool
 @spaces
 def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: str) -> None:
     examples, X, y = held(space, 130, 6, 5, seed=3)
-    history = History(examples)
+    history = History(examples, GuessedLabels())
     look(history, examples, X[0])  # makes the rows that the fit needs
     made = np.flatnonzero(history._made)
     assert len(made) == 125
@@ -277,7 +278,7 @@ def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: 
         count = found.found[0]
         names = [earlier.names[k] for k in found.labels[0, :count]]
         assert history._valid[t].sum() == count
-        assert history._features[t, :count] == pytest.approx(found.features[0, :count], abs=2e-5)
+        assert history._features[t, :count, :3] == pytest.approx(found.features[0, :count], abs=2e-5)
         assert history._target[t] == (names.index(y[t]) if y[t] in names else -1)
         newness = [1.0, found.similarity[0].max() - 0.7, np.log((earlier.singles(t) + 0.5) / (t + 1))]
         assert history._newness[t] == pytest.approx(newness, abs=2e-5)
@@ -286,7 +287,7 @@ def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: 
 
 def test_a_fit_looks_at_the_first_answers_only_and_not_at_those_after_it() -> None:
     examples, X, y = held("sphere", 49, 6, 5, seed=4)
-    history = History(examples)
+    history = History(examples, GuessedLabels())
     look(history, examples, X[3], closed=True)
     before = None if history._choice is None else history._choice.copy()
     assert before is not None

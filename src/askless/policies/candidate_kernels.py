@@ -8,6 +8,8 @@ from askless.geometry.jit import kernel, part
 from askless.geometry.pricing import keep_largest
 from askless.policies.neighbourhood_kernels import Array, Places
 
+COUNT_SCALE = 0.2  # of the logarithm of a count, to be no larger than the other features
+
 
 @part
 def _sum_of_label(at: Places, number: int, upto: int, total: Array) -> int:
@@ -79,7 +81,7 @@ def candidates(at: Places, upto: Array, queries: Array, spread: Array, on_sphere
             count = _sum_of_label(at, number, upto[b], total)
             features[b, c, 0] = score[number]
             features[b, c, 1] = _likeness(total, count, queries[b], spread[b], on_sphere)
-            features[b, c, 2] = 0.2 * np.log1p(count)
+            features[b, c, 2] = COUNT_SCALE * np.log1p(count)
 
 
 @kernel

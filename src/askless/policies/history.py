@@ -9,18 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.policies.candidate_kernels import judge, strongest
+from askless.policies.candidate_kernels import COUNT_SCALE, judge, strongest
 from askless.policies.choice_model import fit_binary, fit_choice
-from askless.policies.neighbourhoods import CANDIDATES, FEATURES, Neighbourhoods, neighbourhoods
+from askless.policies.guessed_labels import GuessedLabels
+from askless.policies.neighbourhoods import CANDIDATES, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
+from askless.policies.whole_regression import WholeRegression
 
 Floats = NDArray[np.float64]
 
-_CHOICE_PRIOR = np.array([6.0, 6.0, 0.0])
+_CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0])
 _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
 _ROWS_BEFORE = 15
 _WINDOW = 2000  # examples that a fit looks back on
+_WHOLE = 2000  # examples up to which a regression on all of them is fitted as well: it takes the square of their number
 _HALF_LIFE = 70.0  # answers, in the model of new labels: how many there are left changes quickly
 FIRST_FIT = 25  # examples; then after as many more, or 5 per cent more
 _FIT_GROWTH = 1.05
@@ -57,9 +60,11 @@ class History:
     them alone, so that after an example was forgotten all is as if it had never been there.
     """
 
-    def __init__(self, examples: OrderedExamples) -> None:
+    def __init__(self, examples: OrderedExamples, guessed: GuessedLabels) -> None:
         self._examples = examples
-        self._features = np.zeros((0, CANDIDATES, FEATURES))
+        self._guessed = guessed
+        self._whole = WholeRegression(examples)
+        self._features = np.zeros((0, CANDIDATES, len(_CHOICE_PRIOR)))
         self._valid = np.zeros((0, CANDIDATES), dtype=np.bool_)
         self._target = np.zeros(0, dtype=np.intp)  # which candidate was right, or -1
         self._newness = np.zeros((0, 3))
@@ -71,6 +76,11 @@ class History:
         self._new: Floats | None = None
         self._rows = 0
 
+    def forgotten(self, position: int) -> None:
+        """The example at `position`, and perhaps others after it, were taken out."""
+        self._whole.changed(position)
+        self.changed(position)
+
     def changed(self, position: int) -> None:
         """The example at `position` was taken out or has another label: the rows from there on are no longer true."""
         self._made[position:] = False
@@ -81,7 +91,7 @@ class History:
         """What the neighbourhoods of queries among all examples say to each; `closed` where no label can be new."""
         self._fit()
         examples, n = self._examples, len(self._examples)
-        likely, order = self._judged(found, closed)
+        likely, order = self._judged(queries, found, closed)
         evidence = self._evidence(found, order)
         fitted, same = self._choice is not None, found.similarity.max(axis=1) >= 1.0 - 1e-6
         outlooks = []
@@ -103,14 +113,18 @@ class History:
             outlooks.append(outlook)
         return outlooks
 
-    def _judged(self, found: Neighbourhoods, closed: bool) -> tuple[Floats, NDArray[np.int64]]:
+    def _judged(
+        self, queries: NDArray[np.float32], found: Neighbourhoods, closed: bool
+    ) -> tuple[Floats, NDArray[np.int64]]:
         """How likely each candidate is, and which it is, for each query from the best one down."""
         likely, order = np.zeros(found.labels.shape), np.zeros(found.labels.shape, dtype=np.int64)
         choice = _CHOICE_PRIOR if self._choice is None else self._choice
         new = np.zeros(0) if self._new is None or closed else self._new
-        newness = self._newness_of(found, np.full(len(likely), len(self._examples)))
+        upto = np.full(len(likely), len(self._examples))
+        whole = np.full(len(likely), self._choice is not None and self._fitted_at <= self._whole_until)
+        features, newness = self._features_of(queries, found, upto, whole), self._newness_of(found, upto)
         ceiling = 1.0 - 1.0 / (self._rows + 2)  # no surer than so many answers can make it
-        judge(found.features, found.found, choice, ceiling, new, newness, likely, order)
+        judge(features, found.found, choice, ceiling, new, newness, likely, order)
         return likely, order
 
     def _evidence(self, found: Neighbourhoods, order: NDArray[np.int64]) -> list[list[tuple[int, float]]]:
@@ -133,6 +147,23 @@ class History:
         return list(dict.fromkeys(self._examples.numbers[equal].tolist()))
 
     # -- rows -------------------------------------------------------------------------------------------------------
+    def _features_of(
+        self, queries: NDArray[np.float32], found: Neighbourhoods, upto: NDArray[np.int64], whole: NDArray[np.bool_]
+    ) -> Floats:
+        """What the neighbourhood says of each candidate, how often it came up, and what all examples say where `whole`.
+
+        A label came up as often as it has examples and was guessed.
+        """
+        names, guessed = self._examples.names, np.zeros(found.labels.shape)
+        for k, (n, count) in enumerate(zip(upto.tolist(), found.found.tolist(), strict=True)):
+            candidates = found.labels[k, :count].tolist()
+            guessed[k, :count] = [self._guessed.before(names[label], n) for label in candidates]
+        known = np.exp(found.features[:, :, -1] / COUNT_SCALE)  # its examples, and one
+        scores = self._whole.scores(queries, found, np.where(whole, upto, 0))
+        return np.concatenate(
+            [found.features, np.stack([COUNT_SCALE * np.log(known + guessed), scores], axis=2)], axis=2
+        )
+
     def _newness_of(self, found: Neighbourhoods, upto: NDArray[np.int64]) -> Floats:
         """A constant, the largest similarity, and the share of examples whose label has only one [Good 1953]."""
         singles = np.array([self._examples.singles(n) for n in upto.tolist()])
@@ -153,8 +184,10 @@ class History:
         self._rows = len(usable)
         if self._rows >= _ROWS_BEFORE:
             recency = 2.0 * np.arange(1, self._rows + 1) / self._rows
+            features = self._features[usable]
+            features[:, :, -1] *= upto <= self._whole_until
             self._choice = fit_choice(
-                self._features[usable], self._valid[usable], self._target[usable], recency, _CHOICE_PRIOR, _PRECISION
+                features, self._valid[usable], self._target[usable], recency, _CHOICE_PRIOR, _PRECISION
             )
             age = np.arange(upto - start)[::-1]
             self._new = fit_binary(
@@ -176,10 +209,15 @@ class History:
                 queries = examples.rows[block]
                 found = neighbourhoods(examples, queries, queries @ examples.rows.T, block)
                 self._valid[block] = there = np.arange(CANDIDATES) < found.found[:, None]
-                self._features[block] = found.features
+                self._features[block] = self._features_of(queries, found, block, block <= self._whole_until)
                 right = there & (found.labels == examples.numbers[block][:, None])
                 self._target[block] = np.where(right.any(axis=1), right.argmax(axis=1), -1)
                 self._newness[block] = self._newness_of(found, block)
+
+    @property
+    def _whole_until(self) -> int:
+        """The number of examples up to which all of them are asked for a score, and not the nearest alone."""
+        return _WHOLE if self._examples.on_sphere else 0
 
     def _make_room(self, n: int) -> None:
         if n <= len(self._made):
@@ -201,6 +239,9 @@ class History:
         """Take over what `state` gave."""
         for name in _ARRAYS:
             setattr(self, name, np.array(state[f"history{name}"]))
+        if self._features.shape[2] < len(_CHOICE_PRIOR):  # of an earlier version, which had fewer
+            self._features = np.zeros((len(self._made), CANDIDATES, len(_CHOICE_PRIOR)))
+            self._made[:] = False
 
 
 def _fit_times(n: int) -> tuple[int, int]:

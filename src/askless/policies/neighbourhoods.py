@@ -51,7 +51,7 @@ def neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Float
         f_c = k(q)' (K + lambda I)^-1 y_c = the sum of part_i over the examples i of c,     y_c their indicator,
 
     so a score is a sum of the examples' parts, and these are the evidence for it. Restricting the regression to the
-    nearest examples bounds its cost, whatever their number: 64 to 256 of them gave the same regret as all. Where
+    nearest examples bounds its cost, whatever their number: 64 to 256 of them gave the same regret. Where
     these have one label only, the nearest example of any other comes along: else that label would seem certain, even
     to a query far from everything.
     """

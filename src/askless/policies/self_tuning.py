@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from askless.inputs import as_costs, as_decision, as_matrix
 from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
+from askless.policies.guessed_labels import GuessedLabels
 from askless.policies.history import FIRST_FIT, History, Outlook
 from askless.policies.hull_rule import HullRule
 from askless.policies.lookahead import Block, Blocks, look
@@ -49,8 +50,9 @@ class SelfTuning(PolicyBase):
     where the value of an answer is what it is expected to save later. There is no p until there are 25 answers, 15 of
     them with a label that was known before. In few dimensions, where a label's examples fill a hull, a query that lies
     far nearer to one hull than to any other is guessed as well, and one of which the hulls say otherwise is asked,
-    unless that hull holds examples of another label. The decision depends on the examples in their order and, through
-    the value of an answer alone, on the decisions that `observe` was told of. Any number of threads may share a policy.
+    unless that hull holds examples of another label. The decision depends on the examples in their order and on the
+    decisions that `observe` was told of: these say what an answer is worth, and how often each label comes up. Any
+    number of threads may share a policy.
     [docs/selftuning.md]
     """
 
@@ -66,7 +68,8 @@ class SelfTuning(PolicyBase):
         super().__init__(space=space, n_labels=n_labels)
         self.costs = as_costs(costs)
         self._examples = OrderedExamples(self.space)
-        self._history = History(self._examples)
+        self._guessed = GuessedLabels()
+        self._history = History(self._examples, self._guessed)
         self._value = AnswerValue(self.costs)
         self._hulls = HullRule(self._examples, self.costs)
         self._lock = threading.RLock()  # of whoever decides or changes something; a look ahead needs only the examples'
@@ -182,9 +185,11 @@ class SelfTuning(PolicyBase):
 
     # -- what it learns from ----------------------------------------------------------------------------------------
     def observe(self, x: ArrayLike, decision: Decision) -> None:
-        """Take note of how sure the policy was, from which the value of an answer follows."""
+        """Take note of how sure the policy was, which gives the value of an answer, and of the label guessed."""
+        told = as_decision(decision)
         with self._lock:
-            self._value.observe(as_decision(decision))
+            self._value.observe(told)
+            self._guessed.observe(told, len(self._examples))
 
     def learn(self, x: ArrayLike, label: Label, id: ExampleId | None = None) -> ExampleId:
         """Take an expert's answer as an example, and return the example's id."""
@@ -205,7 +210,8 @@ class SelfTuning(PolicyBase):
                 return
             keys = [self._examples.ids[position] for position in positions]
             self._examples.remove(positions)
-            self._history.changed(positions[0])
+            self._guessed.forgotten(positions)
+            self._history.forgotten(positions[0])
             self._hulls.forgotten(keys, positions[0] == 0)
 
     def relabel(self, id: ExampleId, label: Label) -> None:
@@ -217,6 +223,7 @@ class SelfTuning(PolicyBase):
         """Give a label another name; `new` must not be in use."""
         with self._changing():
             self._examples.rename(old, new)
+            self._guessed.renamed(old, new)
             self._hulls.renamed(old, new)
 
     def merge_labels(self, source: Label, into: Label) -> None:
@@ -255,12 +262,13 @@ class SelfTuning(PolicyBase):
     def state(self) -> State:
         """The examples in their order, what is known of each as a query, and how sure the policy was of late."""
         with self._lock:
-            return self._examples.state() | self._history.state() | self._value.state()
+            return self._examples.state() | self._history.state() | self._guessed.state() | self._value.state()
 
     def restore(self, state: State) -> None:
         """Take over what `state` gave."""
         with self._changing():
             self._examples.restore(state)
+            self._guessed.restore(state)
             self._history.restore(state)
             self._value.restore(state)
             self._hulls.make_anew()
