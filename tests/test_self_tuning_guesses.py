@@ -7,8 +7,9 @@ import copy
 import numpy as np
 import pytest
 
+from askless.policies import history
 from askless.policies.guessed_labels import GuessedLabels
-from askless.policies.neighbourhoods import RIDGE, neighbourhoods
+from askless.policies.neighbourhoods import RIDGE, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 from askless.policies.self_tuning import SelfTuning
 from askless.policies.whole_regression import WholeRegression
@@ -101,18 +102,103 @@ def test_a_saved_policy_decides_as_before(played) -> None:  # type: ignore[no-un
     assert [copy.deepcopy(policy).decide(x) for x in queries[:5]] == [policy.decide(x) for x in queries[:5]]
 
 
-def test_the_scores_are_those_of_the_regression_on_all_examples() -> None:
-    X, y = clusters(150, 3)
+def taught(n: int, seed: int) -> OrderedExamples:
     examples = OrderedExamples("sphere")
+    X, y = clusters(n, seed)
     for x, label in zip(X / np.linalg.norm(X, axis=1, keepdims=True), y, strict=True):
         examples.append(x, label, None)
-    whole, rows = WholeRegression(examples), examples.rows.astype(np.float64)
-    for upto in (150, 40):  # the larger first: what fewer examples say comes from the same factor
-        queries = examples.rows[:6]
-        found = neighbourhoods(examples, queries, queries @ examples.rows.T, np.full(6, upto))
-        K = np.exp(rows[:upto] @ rows[:upto].T - 1.0) + RIDGE * np.eye(upto)
-        parts = np.linalg.solve(K, np.exp(rows[:upto] @ rows[:6].T - 1.0))
-        scores = whole.scores(queries, found, np.full(6, upto))
+    return examples
+
+
+def found_for(examples: OrderedExamples, queries: np.ndarray, upto: np.ndarray) -> Neighbourhoods:
+    return neighbourhoods(examples, queries, queries @ examples.rows.T, upto)
+
+
+def solved(examples: OrderedExamples, q: np.ndarray, upto: int, labels: np.ndarray) -> list[float]:
+    """The scores of these labels by numpy, from the whole system."""
+    rows = examples.rows[:upto].astype(np.float64)
+    parts = np.linalg.solve(np.exp(rows @ rows.T - 1.0) + RIDGE * np.eye(upto), np.exp(rows @ q - 1.0))
+    return [float(parts[examples.numbers[:upto] == label].sum()) for label in labels]
+
+
+def said(whole: WholeRegression, examples: OrderedExamples, queries: np.ndarray) -> np.ndarray:
+    return whole.scores(queries, found_for(examples, queries, np.full(len(queries), len(examples))))
+
+
+def test_the_scores_are_those_of_the_regression_on_all_examples_however_they_came() -> None:
+    examples, later, queries = taught(90, 3), taught(200, 4), taught(6, 5).rows
+    whole = WholeRegression(examples)
+    for n in (90, 91, 200):  # the weights grow by one answer and by many
+        for position in range(len(examples), n):
+            examples.append(later.rows[position].astype(np.float64), later.names[later.numbers[position]], None)
+        found = found_for(examples, queries, np.full(6, n))
+        scores = whole.scores(queries, found)
         for k, count in enumerate(found.found.tolist()):
-            wanted = [parts[examples.numbers[:upto] == c, k].sum() for c in found.labels[k, :count]]
-            assert scores[k, :count] == pytest.approx(wanted, abs=1e-5)
+            wanted = solved(examples, queries[k], n, found.labels[k, :count])
+            assert scores[k, :count] == pytest.approx(wanted, abs=1e-6)
+        assert (scores == said(WholeRegression(examples), examples, queries)).all()
+
+
+def test_weights_that_grew_with_the_answers_solve_the_whole_system() -> None:
+    """Of vectors of signs, so that float32 rounds nothing off a product: what is left are the weights' own digits."""
+    rng, examples = np.random.default_rng(2), OrderedExamples("sphere")
+    whole = WholeRegression(examples)
+    for x, label in zip(rng.choice([-0.125, 0.125], (400, 64)), rng.integers(7, size=400).tolist(), strict=True):
+        examples.append(x, label, None)
+        if len(examples) > 3:
+            said(whole, examples, examples.rows[:1])
+    rows = examples.rows.astype(np.float64)
+    told = examples.numbers[:, None] == np.arange(7)
+    wanted = np.linalg.solve(np.exp(rows @ rows.T - 1.0) + RIDGE * np.eye(400), told.astype(np.float64))
+    assert whole._weights[whole._line, :400] == pytest.approx(wanted.T, abs=1e-11)
+
+
+def test_what_the_examples_before_one_say_to_it_is_what_they_say_to_a_query() -> None:
+    examples, positions = taught(150, 3), np.array([1, 40, 149])
+    found = found_for(examples, examples.rows[positions], positions)
+    scores = WholeRegression(examples).earlier_scores(positions, found)
+    for k, (position, count) in enumerate(zip(positions.tolist(), found.found.tolist(), strict=True)):
+        wanted = solved(examples, examples.rows[position], position, found.labels[k, :count])
+        assert scores[k, :count] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_forgotten_and_relabelled_examples_leave_no_trace_in_the_scores() -> None:
+    examples, queries = taught(150, 3), taught(6, 5).rows
+    whole = WholeRegression(examples)
+    before = said(whole, examples, queries)
+    examples.relabel([30], "label 0" if examples.names[examples.numbers[30]] != "label 0" else "label 1")
+    whole.relabelled()
+    relabelled = said(whole, examples, queries)
+    assert (relabelled != before).any()
+    assert (relabelled == said(WholeRegression(examples), examples, queries)).all()
+    examples.remove([20, 60])
+    whole.forgotten(20)
+    assert not whole._weights.any()
+    assert np.count_nonzero(whole._inverse) <= 20 * 21 // 2
+    assert (said(whole, examples, queries) == said(WholeRegression(examples), examples, queries)).all()
+
+
+def test_beyond_its_limit_the_regression_is_let_go_and_comes_back_with_fewer_examples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(history, "_WHOLE", 60)
+    X, y = clusters(120, 3)
+    policy, queries = SelfTuning(), clusters(40, 7)[0]
+    for k, (x, label) in enumerate(zip(X, y, strict=True)):
+        policy.learn(x, label, k)
+        if k == 59:
+            policy.decide(x)
+            assert policy._history._whole._inverse.size
+    beyond = [policy.decide(x) for x in queries]
+    assert not policy._history._whole._inverse.size
+    policy.forget_many(range(70, 120))
+    anew = SelfTuning()
+    for k in range(70):
+        anew.learn(X[k], y[k], k)
+    assert [policy.decide(x) for x in queries] == [anew.decide(x) for x in queries]
+    assert policy._history._whole._inverse.size
+    monkeypatch.setattr(history, "_WHOLE", 0)
+    without = SelfTuning()
+    for k, (x, label) in enumerate(zip(X, y, strict=True)):
+        without.learn(x, label, k)
+    assert beyond == [without.decide(x) for x in queries]

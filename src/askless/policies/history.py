@@ -23,7 +23,7 @@ _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
 _ROWS_BEFORE = 15
 _WINDOW = 2000  # examples that a fit looks back on
-_WHOLE = 2000  # examples up to which a regression on all of them is fitted as well: it takes the square of their number
+_WHOLE = 2000  # examples up to which a regression on all of them is fitted as well: an answer takes the square of that
 _HALF_LIFE = 70.0  # answers, in the model of new labels: how many there are left changes quickly
 FIRST_FIT = 25  # examples; then after as many more, or 5 per cent more
 _FIT_GROWTH = 1.05
@@ -78,12 +78,13 @@ class History:
 
     def forgotten(self, position: int) -> None:
         """The example at `position`, and perhaps others after it, were taken out."""
-        self._whole.changed(position)
+        self._whole.forgotten(position)
         self.changed(position)
 
     def changed(self, position: int) -> None:
         """The example at `position` was taken out or has another label: the rows from there on are no longer true."""
         self._made[position:] = False
+        self._whole.relabelled()
         if position < self._fitted_at or len(self._examples) < self._fitted_at:
             self._fitted_at = -1
 
@@ -120,9 +121,10 @@ class History:
         likely, order = np.zeros(found.labels.shape), np.zeros(found.labels.shape, dtype=np.int64)
         choice = _CHOICE_PRIOR if self._choice is None else self._choice
         new = np.zeros(0) if self._new is None or closed else self._new
-        upto = np.full(len(likely), len(self._examples))
-        whole = np.full(len(likely), self._choice is not None and self._fitted_at <= self._whole_until)
-        features, newness = self._features_of(queries, found, upto, whole), self._newness_of(found, upto)
+        upto, scores = np.full(len(likely), len(self._examples)), np.zeros(found.labels.shape)
+        if self._choice is not None and self._fitted_at <= self._whole_until:
+            scores = self._whole.scores(queries, found)
+        features, newness = self._features_of(found, upto, scores), self._newness_of(found, upto)
         ceiling = 1.0 - 1.0 / (self._rows + 2)  # no surer than so many answers can make it
         judge(features, found.found, choice, ceiling, new, newness, likely, order)
         return likely, order
@@ -147,10 +149,8 @@ class History:
         return list(dict.fromkeys(self._examples.numbers[equal].tolist()))
 
     # -- rows -------------------------------------------------------------------------------------------------------
-    def _features_of(
-        self, queries: NDArray[np.float32], found: Neighbourhoods, upto: NDArray[np.int64], whole: NDArray[np.bool_]
-    ) -> Floats:
-        """What the neighbourhood says of each candidate, how often it came up, and what all examples say where `whole`.
+    def _features_of(self, found: Neighbourhoods, upto: NDArray[np.int64], scores: Floats) -> Floats:
+        """What the neighbourhood says of each candidate, how often it came up, and what all examples say.
 
         A label came up as often as it has examples and was guessed.
         """
@@ -159,7 +159,6 @@ class History:
             candidates = found.labels[k, :count].tolist()
             guessed[k, :count] = [self._guessed.before(names[label], n) for label in candidates]
         known = np.exp(found.features[:, :, -1] / COUNT_SCALE)  # its examples, and one
-        scores = self._whole.scores(queries, found, np.where(whole, upto, 0))
         return np.concatenate(
             [found.features, np.stack([COUNT_SCALE * np.log(known + guessed), scores], axis=2)], axis=2
         )
@@ -177,15 +176,16 @@ class History:
         upto, self._next_fit = _fit_times(n)
         if upto == self._fitted_at:
             return
-        start = max(0, upto - _WINDOW)
-        self._make_rows(start, upto)
+        start, whole = max(0, upto - _WINDOW), upto <= self._whole_until
+        self._make_rows(start, upto, whole)
         self._choice = self._new = None
         usable = start + np.flatnonzero(self._target[start:upto] >= 0)
         self._rows = len(usable)
         if self._rows >= _ROWS_BEFORE:
             recency = 2.0 * np.arange(1, self._rows + 1) / self._rows
             features = self._features[usable]
-            features[:, :, -1] *= upto <= self._whole_until
+            if not whole:
+                features[:, :, -1] = 0.0
             self._choice = fit_choice(
                 features, self._valid[usable], self._target[usable], recency, _CHOICE_PRIOR, _PRECISION
             )
@@ -194,11 +194,16 @@ class History:
                 self._newness[start:upto], self._is_new[start:upto], 0.5 ** (age / _HALF_LIFE), _NEW_PRIOR, _PRECISION
             )
         self._fitted_at = upto
+        if not whole:
+            self._whole.release()
 
-    def _make_rows(self, start: int, stop: int) -> None:
+    def _make_rows(self, start: int, stop: int, whole: bool) -> None:
+        """Make the rows that are missing; without what all examples say, which is then NaN, unless `whole`."""
         self._make_room(stop)
-        examples = self._examples
-        todo = start + np.flatnonzero(~self._made[start:stop])
+        examples, made = self._examples, self._made[start:stop]
+        if whole:
+            made = made & ~np.isnan(self._features[start:stop, 0, -1])
+        todo = start + np.flatnonzero(~made)
         self._target[todo], self._valid[todo], self._features[todo] = -1, False, 0.0
         self._newness[todo] = 1.0, -0.7, 0.0
         self._is_new[todo] = [examples.is_new(position) for position in todo.tolist()]
@@ -209,7 +214,9 @@ class History:
                 queries = examples.rows[block]
                 found = neighbourhoods(examples, queries, queries @ examples.rows.T, block)
                 self._valid[block] = there = np.arange(CANDIDATES) < found.found[:, None]
-                self._features[block] = self._features_of(queries, found, block, block <= self._whole_until)
+                blank = np.full(found.labels.shape, np.nan)
+                scores = self._whole.earlier_scores(block, found) if whole else blank
+                self._features[block] = self._features_of(found, block, scores)
                 right = there & (found.labels == examples.numbers[block][:, None])
                 self._target[block] = np.where(right.any(axis=1), right.argmax(axis=1), -1)
                 self._newness[block] = self._newness_of(found, block)
@@ -242,6 +249,7 @@ class History:
         if self._features.shape[2] < len(_CHOICE_PRIOR):  # of an earlier version, which had fewer
             self._features = np.zeros((len(self._made), CANDIDATES, len(_CHOICE_PRIOR)))
             self._made[:] = False
+        self._whole.release()
 
 
 def _fit_times(n: int) -> tuple[int, int]:
