@@ -93,39 +93,45 @@ def shift_along_point(along, y, eps, n):
 
 
 @part_without_nan
-def set_apart(along, unit, base, lift, n):
-    """Scale the products of euclidean space in place; returns max_j <p_j - q, res>."""
+def set_apart(along, base, n):
+    """Make <p_j - q, res> of the products of euclidean space, in place; returns the largest."""
     most = -np.inf
     for j in range(n):
         s = along[j] - base
         most = s if s > most else most
-        along[j] = (s + lift) * unit[j]
+        along[j] = s
     return most
 
 
 @part
-def price(P, rows, n, q, space, rho, eps, lean, work):
+def price(P, squares, rows, n, q, space, rho, eps, lean, work):
     """Every example against the residual: the best candidates, and in `found` what the bounds need.
 
     found[0]: the largest inner product with a unit column; found[1]: sphere, max <res, p_j> / <v, p_j>; euclidean,
     max_j <p_j - q, res>; found[2]: sphere, the least t that the shift along x allows, or infinity.
     """
     d = q.shape[0]
-    res, along, listed, values, indices, found = (
-        work.res, work.along, work.listed, work.values, work.indices, work.found
+    res, y, along, listed, values, indices, found = (
+        work.res, work.y, work.along, work.listed, work.values, work.indices, work.found
     )  # fmt: skip
     row_products(P, rows, n, res, d, along)
     if space == SPHERE:
         found[0], found[1] = lift(along, work.unit, lean, n)
-        found[2] = shift_along_point(along, work.y, eps, n)
+        found[2] = shift_along_point(along, y, eps, n)
+        above, qq = 0.0, 0.0
     else:
-        found[1] = set_apart(along, work.unit, dot(q, res, d), rho * res[d], n)
+        found[1] = set_apart(along, dot(q, res, d), n)
+        above, qq = rho * res[d], dot(q, q, d)
     count, enough = 0, tolerance(dot(res, res, res.shape[0]))
     for j in range(n):
-        if along[j] > enough and listed[j] == 0:
-            count = keep_largest(along[j], j, values, indices, count)
-            if count == values.shape[0]:
-                enough = values[count - 1]
+        x = along[j] + above
+        if x > 0.0 and listed[j] == 0:
+            if space != SPHERE:  # the length of a column is worked out for the few that may enter
+                x /= np.sqrt(max(squares[rows[j]] - 2.0 * y[j] + qq, 0.0) + rho * rho)
+            if x > enough:
+                count = keep_largest(x, j, values, indices, count)
+                if count == values.shape[0]:
+                    enough = values[count - 1]
     return count
 
 

@@ -109,7 +109,7 @@ def project_label(
     if rho == 0.0:
         nearest_example(P, scales, rows, n, q, space, picked, weights)
         return 0.0, 0.0, 1, True
-    begin(work, n, scales, squares, rows, q, space, rho)
+    begin(work, n, scales, rows, q, space)
     m = add_columns(P, scales, rows, q, space, rho, first, first.shape[0], work, 0)
     k, low, high, done = start_warm(work, n_warm), 0.0, np.inf, False
     share = SHARE
@@ -118,7 +118,7 @@ def project_label(
             work.Z, m, work.passive, work.chosen, work.a, work.basis, work.R, work.rhs, work.res, k, work.trial,
             work.gradient, share,
         )  # fmt: skip
-        count = price(P, rows, n, q, space, rho, eps, lean, work)
+        count = price(P, squares, rows, n, q, space, rho, eps, lean, work)
         done = count == 0 and share == 0.0
         if k > 0:
             lo, high = cone_interval(q, v, pointed, work) if space == SPHERE else hull_interval(q, rho, work)

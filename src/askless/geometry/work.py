@@ -30,8 +30,8 @@ class Work(NamedTuple):
     chosen: NDArray[np.int64]
     res: NDArray[np.float64]
     y: NDArray[np.float64]  # per example: the inner product with the query, by the scan
-    unit: NDArray[np.float64]  # per example: 1 / length of its column
-    along: NDArray[np.float64]  # per example: the inner product of its unit column with the residual
+    unit: NDArray[np.float64]  # per example: 1 / its length, on the sphere
+    along: NDArray[np.float64]  # per example: its inner product with the residual
     listed: NDArray[np.int8]  # per example: whether it is in the short list
     values: NDArray[np.float64]  # the best candidates of the last pricing
     indices: NDArray[np.int64]
@@ -79,9 +79,9 @@ def make_work(n, d, space):
 
 
 @part
-def begin(work, n, scales, squares, rows, q, space, rho):
-    """Empty the short list, set the residual to the target of norm 1, and measure the columns of all n examples."""
-    d, res, unit, y, listed = q.shape[0], work.res, work.unit, work.y, work.listed
+def begin(work, n, scales, rows, q, space):
+    """Empty the short list, and set the residual to the target of norm 1."""
+    d, res, unit, listed = q.shape[0], work.res, work.unit, work.listed
     res[:] = 0.0
     listed[:n] = 0
     if space == SPHERE:
@@ -89,13 +89,8 @@ def begin(work, n, scales, squares, rows, q, space, rho):
             res[i] = q[i]
         for j in range(n):
             unit[j] = scales[rows[j]]
-        return
-    res[d] = 1.0
-    qq = 0.0
-    for i in range(d):
-        qq += q[i] * q[i]
-    for j in range(n):
-        unit[j] = 1.0 / np.sqrt(max(squares[rows[j]] - 2.0 * y[j] + qq, 0.0) + rho * rho)
+    else:
+        res[d] = 1.0
 
 
 @part
