@@ -34,7 +34,13 @@ def test_a_guess_counts_from_the_next_example_on_and_a_question_never() -> None:
 def test_guesses_after_a_forgotten_example_had_one_less() -> None:
     found = noted(("a", 1), ("a", 2), ("a", 3), ("a", 5))
     found.forgotten([1, 3])
-    assert found.state()["guessed_with"].tolist() == [1, 1, 2, 3]
+    assert [found.before("a", n) for n in range(5)] == [0, 0, 2, 3, 4]
+
+
+def test_many_guesses_take_no_more_room_than_examples() -> None:
+    found = noted(*(("a", 3 + i // 1000) for i in range(5000)))
+    assert [len(entries) for entries in found.state().values()] == [1, 1, 5, 5]
+    assert [found.before("a", n) for n in (3, 4, 8)] == [0, 1000, 5000]
 
 
 def test_a_renamed_label_keeps_its_guesses_and_a_saved_one_has_them_again() -> None:
