@@ -33,7 +33,7 @@ def gram_limit(dim: int) -> int:
 def kept_directions(dim: int) -> int:
     """How many separating directions a label without a Gram matrix keeps: many where vectors are short.
 
-    In 50 dimensions four times as many spared not one projection in the paper's streams.
+    In 50 dimensions four times as many spared at most one projection in seventy in the paper's streams.
     """
     return max(16, min(64, 12800 // dim))
 
