@@ -24,7 +24,7 @@ test: $(READY) $(MINILM) debian $(AXE)  ## everything that must hold before a ch
 check: lint  ## ruff, mypy, import layers, and the tests with warnings as errors
 	@for dtype in float32 float64; do \
 		$(PY) -c "from askless.geometry.labels import warm_up; warm_up('$$dtype')" & done; wait  # compiled once, for all
-	@for part in policies.neighbourhoods geometry.projection; do \
+	@for part in policies.neighbourhoods policies.whole_regression geometry.projection; do \
 		$(PY) -c "from askless.$$part import warm_up; warm_up()" & done; wait
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 

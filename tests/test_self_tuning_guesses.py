@@ -108,6 +108,18 @@ def test_a_saved_policy_decides_as_before(played) -> None:  # type: ignore[no-un
     assert [copy.deepcopy(policy).decide(x) for x in queries[:5]] == [policy.decide(x) for x in queries[:5]]
 
 
+def test_rows_that_an_earlier_version_saved_are_made_anew(played) -> None:  # type: ignore[no-untyped-def]
+    policy, queries = replayed(played, {}), clusters(40, 7)[0]
+    policy.decide(queries[0])  # makes the rows
+    state = policy.state()
+    assert np.abs(state["history_features"]).max() > 0.0
+    earlier = {name: value for name, value in state.items() if name != "history_version"}
+    earlier["history_features"] = np.full(state["history_features"].shape, 99.0)[:, :, :3]
+    loaded = SelfTuning()
+    loaded.restore(earlier)
+    assert [loaded.decide(x) for x in queries] == [policy.decide(x) for x in queries]
+
+
 def taught(n: int, seed: int) -> OrderedExamples:
     examples = OrderedExamples("sphere")
     X, y = clusters(n, seed)

@@ -170,7 +170,7 @@ def test_the_second_feature_is_the_likeness_to_the_mean_of_the_label(space: str)
         mean = own.mean(axis=0)
         likeness = q @ mean / np.linalg.norm(mean) if space == "sphere" else 1.0 - np.sum((q - mean) ** 2) / scale
         assert found.features[0, k, 1] == pytest.approx(likeness, abs=1e-6)
-        assert found.features[0, k, 2] == pytest.approx(0.2 * np.log(1 + len(own)))
+        assert found.counts[0, k] == len(own)
         nearest_own = np.linalg.norm(own - q, axis=1).min()
         assert np.linalg.norm(rows[found.near[0, found.closest[0, k]]] - q) == pytest.approx(nearest_own)
 
@@ -278,7 +278,11 @@ def test_rows_are_what_a_fresh_policy_with_the_earlier_examples_computes(space: 
         count = found.found[0]
         names = [earlier.names[k] for k in found.labels[0, :count]]
         assert history._valid[t].sum() == count
-        assert history._features[t, :count, :3] == pytest.approx(found.features[0, :count], abs=2e-5)
+        assert history._features[t, :count, :2] == pytest.approx(found.features[0, :count], abs=2e-5)
+        counted = 0.5 * np.log(1 + np.array([list(y[:t]).count(name) for name in names]))
+        assert history._features[t, :count, 2:4] == pytest.approx(
+            np.column_stack([counted, counted])
+        )  # without guesses
         assert history._target[t] == (names.index(y[t]) if y[t] in names else -1)
         newness = [1.0, found.similarity[0].max() - 0.7, np.log((earlier.singles(t) + 0.5) / (t + 1))]
         assert history._newness[t] == pytest.approx(newness, abs=2e-5)

@@ -8,8 +8,6 @@ from askless.geometry.jit import kernel, part
 from askless.geometry.pricing import keep_largest
 from askless.policies.neighbourhood_kernels import Array, Places
 
-COUNT_SCALE = 0.2  # of the logarithm of a count, to be no larger than the other features
-
 
 @part
 def _sum_of_label(at: Places, number: int, upto: int, total: Array) -> int:
@@ -46,9 +44,12 @@ def _likeness(total: Array, count: int, q: Array, spread: float, on_sphere: bool
 
 @kernel
 def candidates(at: Places, upto: Array, queries: Array, spread: Array, on_sphere: bool, near: Array, sizes: Array,
-               similarity: Array, part: Array, labels: Array, features: Array, closest: Array,
+               similarity: Array, part: Array, labels: Array, features: Array, counts: Array, closest: Array,
                found: Array) -> None:  # fmt: skip
-    """The labels with the largest scores, best first, of equals the older; the features and nearest example of each."""
+    """The labels with the largest scores, best first, of equals the older.
+
+    Of each its features, how many examples it has, and the nearest of them.
+    """
     most = labels.shape[1]
     score, total = np.zeros(len(at.last)), np.empty(at.rows.shape[1])
     present = np.empty(near.shape[1], np.int64)
@@ -78,10 +79,9 @@ def candidates(at: Places, upto: Array, queries: Array, spread: Array, on_sphere
                     closest[b, c] < 0 or similarity[b, k] > similarity[b, closest[b, c]]
                 ):
                     closest[b, c] = k
-            count = _sum_of_label(at, number, upto[b], total)
+            counts[b, c] = _sum_of_label(at, number, upto[b], total)
             features[b, c, 0] = score[number]
-            features[b, c, 1] = _likeness(total, count, queries[b], spread[b], on_sphere)
-            features[b, c, 2] = COUNT_SCALE * np.log1p(count)
+            features[b, c, 1] = _likeness(total, counts[b, c], queries[b], spread[b], on_sphere)
 
 
 @kernel

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.policies.candidate_kernels import COUNT_SCALE, judge, strongest
+from askless.policies.candidate_kernels import judge, strongest
 from askless.policies.choice_model import fit_binary, fit_choice
 from askless.policies.guessed_labels import GuessedLabels
-from askless.policies.neighbourhoods import CANDIDATES, Neighbourhoods, neighbourhoods
+from askless.policies.neighbourhoods import CANDIDATES, FEATURES, Neighbourhoods, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
-from askless.policies.whole_regression import WholeRegression
+from askless.policies.whole_regression import WholeRegression, warm_up
 
 Floats = NDArray[np.float64]
 
 _CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0])
 _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
+_COUNT_SCALE = 0.5  # of the logarithm of a count: the larger, the less does the prior hold back what is made of it
 _ROWS_BEFORE = 15
 _WINDOW = 2000  # examples that a fit looks back on
 _WHOLE = 2000  # examples up to which a regression on all of them is fitted as well: an answer takes the square of that
@@ -30,6 +31,7 @@ _FIT_GROWTH = 1.05
 _BLOCK = 32
 _EVIDENCE = 8  # examples
 _ROUNDED = 2.0**-21  # of float32, over a few steps
+_VERSION = 2  # of what a row says
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
@@ -90,6 +92,8 @@ class History:
 
     def outlooks(self, queries: NDArray[np.float32], found: Neighbourhoods, *, closed: bool) -> list[Outlook]:
         """What the neighbourhoods of queries among all examples say to each; `closed` where no label can be new."""
+        if self._whole_until:
+            warm_up()  # by the first decision, and not at some later one
         self._fit()
         examples, n = self._examples, len(self._examples)
         likely, order = self._judged(queries, found, closed)
@@ -156,12 +160,13 @@ class History:
         """
         names, guessed = self._examples.names, np.zeros(found.labels.shape)
         for k, (n, count) in enumerate(zip(upto.tolist(), found.found.tolist(), strict=True)):
-            candidates = found.labels[k, :count].tolist()
-            guessed[k, :count] = [self._guessed.before(names[label], n) for label in candidates]
-        known = np.exp(found.features[:, :, -1] / COUNT_SCALE)  # its examples, and one
-        return np.concatenate(
-            [found.features, np.stack([COUNT_SCALE * np.log(known + guessed), scores], axis=2)], axis=2
-        )
+            guessed[k, :count] = [self._guessed.before(names[label], n) for label in found.labels[k, :count].tolist()]
+        features = np.empty((*found.labels.shape, len(_CHOICE_PRIOR)))
+        features[:, :, :FEATURES] = found.features
+        features[:, :, FEATURES] = _COUNT_SCALE * np.log1p(found.counts)
+        features[:, :, FEATURES + 1] = _COUNT_SCALE * np.log1p(found.counts + guessed)
+        features[:, :, -1] = scores
+        return features
 
     def _newness_of(self, found: Neighbourhoods, upto: NDArray[np.int64]) -> Floats:
         """A constant, the largest similarity, and the share of examples whose label has only one [Good 1953]."""
@@ -240,15 +245,14 @@ class History:
     def state(self) -> dict[str, Any]:
         """The rows made so far, so that they need not be made again."""
         n = min(len(self._examples), len(self._made))
-        return {f"history{name}": getattr(self, name)[:n].copy() for name in _ARRAYS}
+        return {"history_version": _VERSION} | {f"history{name}": getattr(self, name)[:n].copy() for name in _ARRAYS}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
-        for name in _ARRAYS:
-            setattr(self, name, np.array(state[f"history{name}"]))
-        if self._features.shape[2] < len(_CHOICE_PRIOR):  # of an earlier version, which had fewer
-            self._features = np.zeros((len(self._made), CANDIDATES, len(_CHOICE_PRIOR)))
-            self._made[:] = False
+        self._made[:] = False
+        if state.get("history_version") == _VERSION:  # else what an earlier one found is made anew
+            for name in _ARRAYS:
+                setattr(self, name, np.array(state[f"history{name}"]))
         self._whole.release()
 
 

@@ -17,7 +17,7 @@ from askless.policies.ordered_examples import OrderedExamples
 NEIGHBOURS = 96
 RIDGE = 0.05
 CANDIDATES = 6
-FEATURES = 3
+FEATURES = 2
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
@@ -29,7 +29,7 @@ class Neighbourhoods:
     """For each query of a block a line: its nearest examples, the oldest first, and what they say.
 
     A line of `near`, `similarity` and `part` has `sizes` entries that count, and after them examples that have no say;
-    one of `labels`, `features` and `closest` has `found`, the label with the largest score first.
+    one of `labels`, `features`, `counts` and `closest` has `found`, the label with the largest score first.
     """
 
     sizes: Places
@@ -38,7 +38,8 @@ class Neighbourhoods:
     part: Floats  # in the score of its label
     found: Places
     labels: Places
-    features: Floats  # score, likeness to the mean of the label, number of its examples
+    features: Floats  # score, likeness to the mean of the label
+    counts: Places  # of its examples
     closest: Places  # which of the nearest is the nearest of that label
 
 
@@ -68,12 +69,13 @@ def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floa
     distances, part, sizes = np.full(near.shape, np.inf), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
     regressions(keys, upto, at, lengths, queries, spread, RIDGE, near, distances, part, sizes)
     similarity = 1.0 - distances / spread[:, None]
-    labels, closest = np.zeros((count, CANDIDATES), dtype=np.int64), np.zeros((count, CANDIDATES), dtype=np.int64)
+    labels, counts, closest = (np.zeros((count, CANDIDATES), dtype=np.int64) for _ in range(3))
     features, found = np.zeros((count, CANDIDATES, FEATURES)), np.zeros(count, dtype=np.int64)
     candidates(
-        at, upto, queries, spread, examples.on_sphere, near, sizes, similarity, part, labels, features, closest, found
-    )
-    return Neighbourhoods(sizes, near, similarity, part, found, labels, features, closest)
+        at, upto, queries, spread, examples.on_sphere, near, sizes, similarity, part, labels, features, counts,
+        closest, found,
+    )  # fmt: skip
+    return Neighbourhoods(sizes, near, similarity, part, found, labels, features, counts, closest)
 
 
 @cache

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from askless.geometry.active_set import axpy, dot
 from askless.geometry.jit import kernel, part, told_of_compiling
 from askless.policies.neighbourhood_kernels import Array
 from askless.policies.neighbourhoods import RIDGE, Neighbourhoods
@@ -69,7 +70,7 @@ class WholeRegression:
         return scores
 
     def _grow(self, n: int) -> None:
-        _warm_up()
+        warm_up()
         if n <= self._rows:
             return
         if _start(n) > len(self._inverse):
@@ -115,21 +116,6 @@ def _product(x: Array, y: Array) -> float:
     return np.float64(total)
 
 
-@part
-def _dot(x: Array, y: Array) -> float:
-    total = 0.0
-    for k in range(len(x)):
-        total += x[k] * y[k]
-    return total
-
-
-@part
-def _add(value: float, x: Array, out: Array) -> None:
-    """Add a multiple of x."""
-    for k in range(len(x)):
-        out[k] += value * x[k]
-
-
 @kernel
 def _add_rows(rows: Array, start: int, stop: int, ridge: float, inverse: Array) -> None:
     """The rows of the inverse from `start` on; those before are there."""
@@ -141,8 +127,8 @@ def _add_rows(rows: Array, start: int, stop: int, ridge: float, inverse: Array) 
         rest = 1.0 + ridge
         for i in range(n):
             row = inverse[_row_start(i) : _row_start(i + 1)]
-            entry = _dot(row, near[: i + 1])
-            _add(entry, row, parts[: i + 1])
+            entry = dot(row, near, i + 1)
+            axpy(entry, row, parts, i + 1)
             rest -= entry * entry
         pivot = np.sqrt(max(rest, ridge))  # never below it, but for rounding
         row = inverse[_row_start(n) : _row_start(n + 1)]
@@ -161,7 +147,7 @@ def _add_weights(inverse: Array, lines: Array, start: int, stop: int, weights: A
         for i in range(n + 1):
             by_line[lines[i]] += row[i]
         for line in range(len(weights)):
-            _add(by_line[line], row, weights[line, : n + 1])
+            axpy(by_line[line], row, weights[line], n + 1)
 
 
 @kernel
@@ -174,7 +160,7 @@ def _scores(rows: Array, weights: Array, queries: Array, lines: Array, found: Ar
                 near[b, i] = np.exp(_product(rows[i], queries[b]) - 1.0)
     for b in range(len(queries)):
         for c in range(found[b]):
-            scores[b, c] = _dot(near[b], weights[lines[b, c], : len(rows)])
+            scores[b, c] = dot(near[b], weights[lines[b, c]], len(rows))
 
 
 @kernel
@@ -191,7 +177,7 @@ def _earlier_scores(inverse: Array, numbers: Array, positions: Array, labels: Ar
 
 
 @cache
-def _warm_up() -> None:
+def warm_up() -> None:
     """Compile the kernels, or load them from the cache, once in a process."""
     with told_of_compiling():
         rows, ones = np.eye(2, dtype=np.float32), np.ones(2, dtype=np.int64)
