@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
 
 import numpy as np
 import pytest
 
 from askless.geometry import jit
+from askless.geometry.labels import LabelIndex
 
 
 @pytest.fixture
@@ -86,3 +88,22 @@ def test_borrowed_arrays_are_the_callers_own():
 
 
 jit_borrow, jit_hold = jit.borrow, jit.hold
+
+
+def test_a_copy_of_an_index_has_arrays_of_its_own() -> None:
+    """The kernels find the arrays by their addresses, which a copy must not share."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 6))
+    index = LabelIndex("euclidean", 6, np.dtype(np.float64))
+    for k, x in enumerate(X[:40]):
+        index.append(x, k % 2)
+    found = index.settle(X[70], index.scan(X[70]), 0.9, 1e-9, True, True)
+    twin = copy.deepcopy(index)
+    for k, x in enumerate(X[40:70]):
+        twin.append(x, k % 2)
+    assert index.settle(X[70], index.scan(X[70]), 0.9, 1e-9, True, True) == found
+    for k, x in enumerate(X[40:70]):
+        index.append(x, k % 2)
+    assert twin.settle(X[71], twin.scan(X[71]), 0.9, 1e-9, True, True) == index.settle(
+        X[71], index.scan(X[71]), 0.9, 1e-9, True, True
+    )

@@ -9,6 +9,7 @@ Sums may be reordered (that is what makes a dot product fast), but NaN and infin
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
 import sys
@@ -23,7 +24,8 @@ import numba.core.cgutils
 import numba.core.event
 from numba.extending import intrinsic
 
-config: Any = numba.config  # these four have no published types
+config: Any = numba.config  # these five have no published types
+carray: Any = numba.carray  # type: ignore[attr-defined]
 events: Any = numba.core.event
 types: Any = numba.types
 cgutils: Any = numba.core.cgutils
@@ -97,6 +99,18 @@ def _borrow(typing_context: Any, held: Any) -> Any:
 
 
 borrow: Any = intrinsic(_borrow) if not config.DISABLE_JIT else lambda held: held
+
+
+def _pointer(typing_context: Any, address: Any) -> Any:
+    """Where an array's numbers lie, for `carray`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.int64), codegen
+
+
+pointer: Any = intrinsic(_pointer) if not config.DISABLE_JIT else lambda address: ctypes.c_void_p(int(address))
 
 
 @part

@@ -90,6 +90,14 @@ class LabelIndex:
         if not warming:
             warm_up(dtype.name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but where the arrays lie: a copy has its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_ix"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._rebuild()
+
     # -- queries ------------------------------------------------------------------------------------------
     def scan(self, q: Vector) -> Vector:
         """The inner products of a query with all examples, in the block's precision."""
@@ -349,7 +357,7 @@ class LabelIndex:
         self._rebuild()
 
     def _rebuild(self) -> None:
-        self._ix = kernels.Index(P=self.block, space=self.space, **self._arrays)
+        self._ix = kernels.packed(kernels.Index(P=self.block, space=self.space, **self._arrays))
         slots = len(self._arrays["start"])
         if slots != len(self._scratch[0]):
             self._scratch = (

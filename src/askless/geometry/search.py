@@ -12,6 +12,7 @@ import numpy as np
 
 from askless.geometry.active_set import dot
 from askless.geometry.bounds import cone_low, first_low, nearest_examples
+from askless.geometry.index import opened
 from askless.geometry.jit import borrow, hold, kernel, part
 from askless.geometry.pricing import keep_largest
 from askless.geometry.refine import SCANNED, SETTLED, explain, make_memo, nearest_slot, project_slot, recall, refine
@@ -232,7 +233,8 @@ def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
 
 @kernel
 def settle(
-    ix, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, near_, numbers, places
+    held, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, near_, numbers,
+    places,
 ):  # fmt: skip
     """Everything about one query: the status, the best label and the next with their intervals, the labels to suggest,
     the examples that span the nearest point of the best (for a guess), the labels whose hull contains the query.
@@ -241,7 +243,7 @@ def settle(
     relative to it, `most` the examples of the largest label. `hulls` False measures to the nearest example; `exact`
     settles the nearest two whatever tau. `report` says what stands in `numbers` and `places` afterwards.
     """
-    ix = borrow(ix)
+    ix = opened(held)
     q, qq, eps, zero = measured(ix, query, eps, scale, zero)
     low, high, level, alive = low_[:labels], high_[:labels], level_[:labels], alive_[:labels]
     scratch = (low, high, level, alive)
@@ -340,9 +342,9 @@ def suggestions(likely, alive, m, best, high, room):
 
 
 @kernel
-def all_distances(ix, labels, query, b, hulls, eps, most, out):
+def all_distances(held, labels, query, b, hulls, eps, most, out):
     """The distance of one query to every label, settled."""
-    ix = borrow(ix)
+    ix = opened(held)
     q, _, eps, _ = measured(ix, query, eps, 0.0, 0.0)
     kept = make_memo(most, q.shape[0], ix.space)
     memo = borrow(kept)
