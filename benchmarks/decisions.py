@@ -46,7 +46,7 @@ class Counts:
     checked: int
 
 
-FULL = Counts(queries=440, warm_up=40, learned=240, batches=9, nnls=45, checked=500)
+FULL = Counts(queries=440, warm_up=40, learned=240, batches=9, nnls=240, checked=500)
 QUICK = Counts(queries=30, warm_up=5, learned=30, batches=3, nnls=8, checked=20)
 
 
