@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,12 @@ _LONG = (
     "test_reliability_memory.py",
     "test_reliability_callers.py",
 )
+
+
+def pytest_configure() -> None:
+    """Tests press Ctrl-C in programs that they start, which would ignore it where whoever started the tests does."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
