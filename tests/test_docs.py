@@ -233,6 +233,10 @@ def test_the_table_of_policies_is_right(play: Callable[[str, int], Trace]) -> No
     for spec, *figures in rows:
         facts = play(spec, 0).summary()
         assert figures == [f"{facts[key]:,.0f}" for key in ("calls", "mistakes", "regret")], spec
+    regrets = {spec: regret for spec, _, _, regret in rows}
+    shown = ("always-ask", "similarity-threshold:0.75", "ghc:0.8", "self-tuning")
+    told = "{} for always asking, {} for a similarity threshold, {} for GHC and {} for SelfTuning."
+    assert told.format(*(regrets[spec] for spec in shown)) in text_of("README.md")  # instead of the picture
 
 
 def test_the_lines_of_python_give_the_figure_of_the_table(play: Callable[[str, int], Trace]) -> None:
