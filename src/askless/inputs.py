@@ -19,10 +19,13 @@ from askless.types import SPACES, Ask, Costs, Decision, ExampleId, Guess, Label,
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))  # categories of Unicode: controls, signs of no width, spaces
 # Letters and marks that leave no trace on a page all the same: fillers, joiners, selectors of a variant.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0")
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)  # numpy has one object for each
 
 
 def as_floats(x: ArrayLike, what: str = "a query") -> NDArray[np.float32] | NDArray[np.float64]:
     """The same numbers as float32 (from float16 or float32) or float64 (from anything else), contiguous."""
+    if type(x) is np.ndarray and (x.dtype is _SINGLE or x.dtype is _DOUBLE) and x.flags.c_contiguous:  # nearly always
+        return x
     array = _as_array(x, what)
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "f" and size < 8:
@@ -112,16 +115,16 @@ def _check_dim(found: int, expected: int | None, what: str) -> None:
 
 def unit(v: Vector) -> NDArray[np.float64]:
     """The vector over its norm, in float64; a zero vector has no direction and is refused."""
-    w = v.astype(np.float64)
+    w: NDArray[Any] = v if v.dtype is _DOUBLE else v.astype(np.float64)
     norm = math.sqrt(_square(w))
     if not 1e-100 < norm < 1e100:  # squares under- or overflow: scale first
         largest = float(np.abs(w).max())
         if largest == 0.0:
             raise InvalidInput("A zero vector has no direction on the sphere; use space='euclidean', or leave it out.")
-        w /= largest
+        w = w / largest
         norm = math.sqrt(_square(w))
-    w /= norm
-    return w
+    scaled: NDArray[np.float64] = w / norm
+    return scaled
 
 
 def _square(v: Vector) -> float:

@@ -26,7 +26,7 @@ from askless.geometry.project import nearest_example, nearest_point, project_twi
 from askless.geometry.work import EUCLIDEAN, SPHERE, Work, make_work
 
 SCANNED, SPANNED, SOLVED, MEASURED, SETTLED = 0, 1, 2, 3, 4
-FIRST = 40  # examples that a projection starts from
+FIRST = 24  # examples that a projection starts from
 ROUNDOFF = 2.0**-53  # of float64
 REL = 1e-12  # relative slack on an interval from the vectors
 NEARLY = 1.0 + 1e-7  # how much further than the bound the point may lie that evidence spans
