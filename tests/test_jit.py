@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import os
 
+import numba
 import numpy as np
 import pytest
 
 from askless.geometry import jit
 from askless.geometry.labels import LabelIndex
+from askless.geometry.store import ExampleStore
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_kernels_stay_beside_a_package_that_can_be_written(fresh_folder):
 
 
 def test_a_part_is_compiled_once_for_all_integers_and_constants():
-    @jit.part
+    @jit.part(allocates=True)
     def shifted(x, k):
         return x + k
 
@@ -107,3 +109,59 @@ def test_a_copy_of_an_index_has_arrays_of_its_own() -> None:
     assert twin.settle(X[71], twin.scan(X[71]), 0.9, 1e-9, True, True) == index.settle(
         X[71], index.scan(X[71]), 0.9, 1e-9, True, True
     )
+
+
+def test_a_part_that_would_lose_an_array_does_not_compile():
+    @jit.part
+    def lend(x):
+        return x
+
+    @jit.part(allocates=True)
+    def first(x):
+        return x[:1]
+
+    @jit.part
+    def look(x):
+        return first(x)[0]
+
+    @jit.part
+    def make(n):
+        return np.zeros(n)[0]
+
+    for lost, given in ((lend, np.zeros(3)), (look, np.zeros(3)), (make, 3)):
+
+        @numba.njit
+        def caller(x, lost=lost):
+            return lost(x)
+
+        with pytest.raises((TypeError, numba.NumbaError), match=r"allocates|returning of array"):
+            caller(given)
+
+
+@pytest.mark.parametrize("space", ["sphere", "euclidean"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_what_the_kernels_allocate_is_freed(space: str, exact: bool) -> None:
+    """A part that does not count references must not be handed an array of its own: it would stay for ever."""
+    from numba.core.runtime import _nrt_python, rtsys
+
+    rng = np.random.default_rng(0)
+    store = ExampleStore(space)
+    before_stats = _nrt_python.memsys_stats_enabled()
+    _nrt_python.memsys_enable_stats()
+    try:
+        for k, x in enumerate(rng.standard_normal((200, 5))):  # large labels, small ones, one of a single example
+            store.append(x, "large" if k < 90 else "single" if k == 90 else k % 20)
+        before = rtsys.get_allocation_stats()
+        found = [store.nearest_two(x, tau, exact=exact) for tau in (0.0, 0.9) for x in rng.standard_normal((50, 5))]
+        store.nearest_two_many(store.vectors("large"), 0.9)
+        store.distances(rng.standard_normal((20, 5)))
+        for id in range(0, 90, 3):
+            store.forget(id)
+        after = rtsys.get_allocation_stats()
+    finally:
+        if not before_stats:
+            _nrt_python.memsys_disable_stats()
+    assert any(two.guessable for two in found)
+    assert after.mi_alloc > before.mi_alloc  # it does count
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
+    assert after.alloc - before.alloc == after.free - before.free

@@ -22,7 +22,7 @@ import numpy as np
 
 from askless.geometry.gram import quadratic_form, solve_gram
 from askless.geometry.index import gram_view
-from askless.geometry.jit import part, part_without_nan
+from askless.geometry.jit import part
 from askless.geometry.work import SPHERE
 
 SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with the conditions that `gram` sets
@@ -42,7 +42,7 @@ def nearest_examples(ix, b, qq, eps, high, near):
         high[i] = max(0.0, 0.5 * qq - high[i]) + eps * pmax[i]
 
 
-@part_without_nan
+@part(nan=False)
 def largest_of_each(b, slots, out, near):
     """The largest of b over each label's rows: row by row, since short loops of every length are hard to foresee."""
     out[:] = -np.inf
@@ -52,7 +52,7 @@ def largest_of_each(b, slots, out, near):
         out[i] = x if x > out[i] else out[i]
 
 
-@part_without_nan
+@part(nan=False)
 def largest_power_of_each(b, squares, slots, out, near):
     """The same of b - |p|^2 / 2."""
     out[:] = -np.inf
@@ -62,7 +62,7 @@ def largest_power_of_each(b, squares, slots, out, near):
         out[i] = x if x > out[i] else out[i]
 
 
-@part_without_nan
+@part(nan=False)
 def largest_product(b, lean, members, first, end):
     """The largest of b times lean over the same."""
     top = b[members[first]] * lean[first]
@@ -99,7 +99,7 @@ def cone_low(b, members, lean, vw, gw, first, n, high, reach, cc, lam, eps):
     return low
 
 
-@part_without_nan
+@part(nan=False)
 def low_by_spectrum(b, members, vw, gw, first, end, cc, lam, eps):
     """1 - sqrt(b' G^-1 b) at least, from the smallest eigenvalue alone.
 
@@ -144,7 +144,7 @@ def gather(ix, i, b, y):
         y[j] = b[members[at + j]]
 
 
-@part
+@part(allocates=True)
 def span_bounds(ix, i, y, qq, eps, work):
     """(low, high) of a small label from its inverse, high infinite unless the span's nearest point is in the hull.
 
@@ -165,7 +165,7 @@ def span_bounds(ix, i, y, qq, eps, work):
     return max(0.0, 1.0 - norm - min(off, eps * ix.reach[i]) - SLOP), max(0.0, 1.0 - norm + eps * total / norm) + SLOP
 
 
-@part
+@part(allocates=True)
 def affine_bounds(ix, i, K_inv, n, y, qq, off, work):
     """The same in euclidean space, from the affine weights a = K^-1 (y + mu 1), sum a = 1.
 
@@ -196,7 +196,7 @@ def affine_bounds(ix, i, K_inv, n, y, qq, off, work):
     return max(0.0, 0.5 * square - off * size - 0.5 * off * off * n / ix.lam[i] - slop), np.inf
 
 
-@part
+@part(allocates=True)
 def gram_bounds(ix, i, y, qq, eps, a):
     """(low, high) of a small label by solving its problem on the Gram matrix with the inner products of the scan.
 
@@ -220,7 +220,7 @@ def gram_bounds(ix, i, y, qq, eps, a):
     return max(0.0, low), max(0.0, 1.0 - (fit - eps * total) / norm) + SLOP
 
 
-@part
+@part(allocates=True)
 def hull_bounds(G, n, y, qq, off, a):
     """The euclidean part of `gram_bounds`: columns (p_j - q, rho), as in `active_set`."""
     nearest, largest = np.inf, qq

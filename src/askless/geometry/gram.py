@@ -30,7 +30,7 @@ def quadratic_form(K, n, y, out):
     return total
 
 
-@part
+@part(allocates=True)
 def border_inverse(K_inv, n, g, corner):
     """Grow the inverse of an n by n matrix by the row and column (g, corner), in place; False where it cannot be."""
     u = np.empty(n)
@@ -46,7 +46,7 @@ def border_inverse(K_inv, n, g, corner):
     return True
 
 
-@part
+@part(allocates=True)
 def floor_of_spectrum(G, kappa, K_inv, n):
     """A lower bound of the smallest eigenvalue of K = G + kappa 11', 0 where its inverse is not to be trusted.
 
@@ -78,7 +78,7 @@ def floor_of_spectrum(G, kappa, K_inv, n):
     return mu if mu > lam and is_positive_definite(G, kappa, mu, n) else lam
 
 
-@part
+@part(allocates=True)
 def is_positive_definite(G, kappa, mu, n):
     """Whether G + kappa 11' - mu I has a Cholesky factor, with room for rounding."""
     L = np.empty((n, n))
@@ -149,7 +149,7 @@ def solve_factor(L, y, k, trial):
         trial[i] = s / L[i, i]
 
 
-@part
+@part(allocates=True)
 def solve_gram(G, b, n, tol, a):
     """Weights of the solution into a[:n]; returns the largest gradient left, a bound on what optimality lacks."""
     L = np.empty((n, n))

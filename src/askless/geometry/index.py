@@ -68,7 +68,7 @@ def packed(ix: Index) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     return ix.P, np.array([*lines, [ix.space, 0, 0, 0]])
 
 
-@part
+@part(allocates=True)
 def opened(held):
     """The index that was packed; of its arrays nobody counts who refers to them."""
     P, at = held
@@ -82,37 +82,37 @@ def opened(held):
     )  # fmt: skip
 
 
-@part
+@part(allocates=True)
 def floats(at):
     """An array of float64."""
     return carray(pointer(at[0]), at[1], np.float64)
 
 
-@part
+@part(allocates=True)
 def short_floats(at):
     """An array of float32."""
     return carray(pointer(at[0]), at[1], np.float32)
 
 
-@part
+@part(allocates=True)
 def ints(at):
     """An array of int32."""
     return carray(pointer(at[0]), at[1], np.int32)
 
 
-@part
+@part(allocates=True)
 def long_ints(at):
     """An array of int64."""
     return carray(pointer(at[0]), at[1], np.int64)
 
 
-@part
+@part(allocates=True)
 def table(at):
     """Rows of float64."""
     return carray(pointer(at[0]), (at[1], at[2]), np.float64)
 
 
-@part
+@part(allocates=True)
 def gram_view(pool, at, room):
     """A label's block of a pool as a square matrix."""
     return pool[at : at + room * room].reshape(room, room)
@@ -148,7 +148,7 @@ def settle_reference(ix, i):
     ix.reach[i] = reach
 
 
-@part
+@part(allocates=True)
 def refer_small(ix, i):
     """Centroid, gw and lean of a small label from its Gram matrix; whether it should lean on the origin instead."""
     at, n = ix.start[i], ix.sizes[i]
@@ -168,7 +168,7 @@ def refer_small(ix, i):
     return ix.space == SPHERE and n > 1 and ix.reach[i] == np.inf
 
 
-@part
+@part(allocates=True)
 def invert_small(ix, i):
     """Build the inverse of K from nothing, row by row."""
     n, room, at = ix.sizes[i], ix.room[i], ix.gram_at[i]
@@ -188,7 +188,7 @@ def invert_small(ix, i):
     ix.lam[i] = floor_of_spectrum(G, kappa, K_inv, n)
 
 
-@part
+@part(allocates=True)
 def gram_row(ix, i, j):
     """Fill row and column j of a small label's Gram matrix for the members up to j."""
     at, d = ix.start[i], ix.P.shape[1]
@@ -219,7 +219,7 @@ def append(held, i, row):
     return square, append_big(ix, i, row) if ix.big[i] >= 0 else append_small(ix, i, row)
 
 
-@part
+@part(allocates=True)
 def append_small(ix, i, row):
     """Add an example to a small label that has room for it."""
     n = ix.sizes[i]
@@ -284,7 +284,7 @@ def refer_again(ix, i):
     return ix.space == SPHERE and ix.reach[i] == np.inf
 
 
-@part
+@part(allocates=True)
 def append_big(ix, i, row):
     """Add an example to a large label that has room for it; returns whether it should lean on the origin."""
     at, n, d, B = ix.start[i], ix.sizes[i], ix.P.shape[1], ix.big[i]

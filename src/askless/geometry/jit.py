@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -45,28 +45,47 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that only kernels call: it becomes part of them, with no way in from Python."""
-    return _part(function, _FAST)
+def part(
+    function: Callable[..., Any] | None = None, *, allocates: bool = False, nan: bool = True
+) -> Callable[..., Any]:
+    """Compile a function that only kernels call: it becomes part of them, with no way in from Python.
 
-
-def part_without_nan(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A part in which no NaN occurs: its maxima then run in vector registers."""
-    return _part(function, _FAST | {"nnan"})
-
-
-def _part(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    options = _OPTIONS | {"fastmath": fastmath, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Any = numba.njit(**options)(function)
+    Numba counts who refers to an array at each call of a function that is given one, which took a tenth of a search in
+    few dimensions. A part does not count. So it may neither make an array, nor return one, nor call what returns one,
+    unless it `allocates`: numba refuses the first, and `_refuse_arrays_of_its_own` the others. With nan=False no NaN
+    occurs in it: its maxima then run in vector registers.
+    """
+    if function is None:
+        return partial(part, allocates=allocates, nan=nan)
+    options = _OPTIONS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": allocates}
+    compiled: Any = numba.njit(**options | {"fastmath": _FAST if nan else _FAST | {"nnan"}})(function)
     if not config.DISABLE_JIT:
         template = compiled.get_call_template
 
         def one_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
-            return template(tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
+            found = template(tuple(map(_widened, args)), {name: _widened(kind) for name, kind in kws.items()})
+            if not allocates:
+                _refuse_arrays_of_its_own(function, compiled)
+            return found
 
         compiled.get_call_template = one_template
     result: Callable[..., Any] = compiled
     return result
+
+
+def _refuse_arrays_of_its_own(function: Callable[..., Any], compiled: Any) -> None:
+    """A part that does not count references would free an array that it returns too early, and one that it gets never.
+
+    A view that it makes itself (`x[:n]`) has no count of its own, and is none of these.
+    """
+    for found in compiled.overloads.values():
+        calls = [kind for made, kind in found.type_annotation.calltypes.items() if getattr(made, "op", "") == "call"]
+        if any(map(_holds_array, [found.signature.return_type, *(kind.return_type for kind in calls if kind)])):
+            raise TypeError(f"{function.__name__} returns an array or calls what returns one: part(allocates=True).")
+
+
+def _holds_array(kind: Any) -> bool:
+    return isinstance(kind, types.Array) or (isinstance(kind, types.BaseTuple) and any(map(_holds_array, kind.types)))
 
 
 def _widened(kind: Any) -> Any:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from askless.geometry.active_set import dot, tolerance
-from askless.geometry.jit import part, part_without_nan
+from askless.geometry.jit import part
 from askless.geometry.work import SPHERE
 
 FEASIBLE = 4e-14  # an inner product with the residual up to this counts as zero where nothing better can be had
@@ -61,7 +61,7 @@ def row_products(P, rows, n, x, d, out):
         j += 1
 
 
-@part_without_nan
+@part(nan=False)
 def lift(along, unit, lean, n):
     """Scale the products of the sphere in place; returns the largest, and max <res, p_j> / <v, p_j>."""
     most, lifted = -np.inf, -np.inf
@@ -74,7 +74,7 @@ def lift(along, unit, lean, n):
     return most, lifted
 
 
-@part_without_nan
+@part(nan=False)
 def shift_along_point(along, y, eps, n):
     """The least t with <res, p_j> <= t <x, p_j> for all j, infinite where there is none."""
     t = 0.0
@@ -92,7 +92,7 @@ def shift_along_point(along, y, eps, n):
     return np.inf if over > 0.0 else t
 
 
-@part_without_nan
+@part(nan=False)
 def set_apart(along, base, n):
     """Make <p_j - q, res> of the products of euclidean space, in place; returns the largest."""
     most = -np.inf
@@ -101,6 +101,24 @@ def set_apart(along, base, n):
         most = s if s > most else most
         along[j] = s
     return most
+
+
+@part(nan=False)
+def leave_out_listed(along, listed, n):
+    """Let no example of the short list be a candidate, in place."""
+    for j in range(n):
+        along[j] = along[j] if listed[j] == 0 else -1.0
+
+
+@part(nan=False)
+def squared_cosines(along, above, squares, rows, y, qq, rho, listed, n):
+    """The square, with its sign, of the inner product of each unit column with the residual, in place; -1 as above."""
+    for j in range(n):
+        x = along[j] + above
+        s = squares[rows[j]] - 2.0 * y[j] + qq
+        s = (s if s > 0.0 else 0.0) + rho * rho  # the squared length of the column
+        x = x * abs(x) / s
+        along[j] = x if listed[j] == 0 else -1.0
 
 
 @part
@@ -115,23 +133,20 @@ def price(P, squares, rows, n, q, space, rho, eps, lean, work):
         work.res, work.y, work.along, work.listed, work.values, work.indices, work.found
     )  # fmt: skip
     row_products(P, rows, n, res, d, along)
+    count, enough = 0, tolerance(dot(res, res, res.shape[0]))
     if space == SPHERE:
         found[0], found[1] = lift(along, work.unit, lean, n)
         found[2] = shift_along_point(along, y, eps, n)
-        above, qq = 0.0, 0.0
+        leave_out_listed(along, listed, n)
     else:
         found[1] = set_apart(along, dot(q, res, d), n)
-        above, qq = rho * res[d], dot(q, q, d)
-    count, enough = 0, tolerance(dot(res, res, res.shape[0]))
+        squared_cosines(along, rho * res[d], squares, rows, y, dot(q, q, d), rho, listed, n)
+        enough *= enough
     for j in range(n):
-        x = along[j] + above
-        if x > 0.0 and listed[j] == 0:
-            if space != SPHERE:  # the length of a column is worked out for the few that may enter
-                x /= np.sqrt(max(squares[rows[j]] - 2.0 * y[j] + qq, 0.0) + rho * rho)
-            if x > enough:
-                count = keep_largest(x, j, values, indices, count)
-                if count == values.shape[0]:
-                    enough = values[count - 1]
+        if along[j] > enough:
+            count = keep_largest(along[j], j, values, indices, count)
+            if count == values.shape[0]:
+                enough = values[count - 1]
     return count
 
 

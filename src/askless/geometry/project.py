@@ -48,7 +48,7 @@ def chosen_weights(work, k, picked, weights):
         weights[i] = a[i] / size[chosen[i]]
 
 
-@part
+@part(allocates=True)
 def nearest_point(P, scales, rows, q, space, k, picked, weights):
     """Scale the k weights so that they give a point of the hull, and return c of that point, from the vectors."""
     d = q.shape[0]
@@ -90,7 +90,7 @@ def nearest_example(P, scales, rows, n, q, space, picked, weights):
     return 0.5 * best
 
 
-@part
+@part(allocates=True)
 def project_label(
     P, scales, squares, rows, n, q, space, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
     work, picked, weights, direction,
@@ -124,7 +124,8 @@ def project_label(
             lo, high = cone_interval(q, v, pointed, work) if space == SPHERE else hull_interval(q, rho, work)
             if lo > low:
                 low = lo
-                direction[:] = work.normal
+                for i in range(q.shape[0]):
+                    direction[i] = work.normal[i]
             if low > stop_low or high < stop_high or high - low <= stop_gap * high:
                 break
         if done:
@@ -144,15 +145,14 @@ def project_label(
     chosen_weights(work, k, picked, weights)
     high = nearest_point(P, scales, rows, q, space, k, picked, weights)
     if high < COINCIDENT:
-        one, weight = np.empty(1, np.int64), np.empty(1)
-        c = nearest_example(P, scales, rows, n, q, space, one, weight)
+        c = nearest_example(P, scales, rows, n, q, space, work.indices, work.values)  # room that is free by now
         if c <= high:
-            picked[0], weights[0] = one[0], 1.0
+            picked[0], weights[0] = work.indices[0], 1.0
             return 0.0 if c == 0.0 else min(low, c), c, 1, done
     return min(low, high), high, k, done
 
 
-@part
+@part(allocates=True)
 def project_nearby(P, scales, rows, n, q, y, high, k, picked, weights):
     """A better upper bound of c on the sphere where the query nearly lies in the cone of examples close to it.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.bounds import gather, gram_bounds, span_bounds
 from askless.geometry.index import keep_direction
-from askless.geometry.jit import part, part_without_nan
+from askless.geometry.jit import part
 from askless.geometry.pricing import row_products
 from askless.geometry.project import nearest_example, nearest_point, project_twice
 from askless.geometry.work import EUCLIDEAN, SPHERE, Work, make_work
@@ -45,7 +45,7 @@ class Memo(NamedTuple):
     work: Work
 
 
-@part
+@part(allocates=True)
 def make_memo(most, d, space):
     """An empty memo for projections onto labels of at most `most` examples."""
     k = min(most, d + 1) + 1
@@ -77,7 +77,7 @@ def new_entry(memo):
     return entry
 
 
-@part_without_nan
+@part(allocates=True, nan=False)
 def about_the_largest(x, n, room, top):
     """Write the positions of some `room` of the first n values into `top`, the largest among them; returns how many.
 
@@ -111,7 +111,7 @@ def about_the_largest(x, n, room, top):
     return count
 
 
-@part
+@part(allocates=True)
 def first_examples(ix, i, y, memo, entry):
     """Where a projection starts: what the last one of this label ended with, and the most promising by the scan."""
     n, at, gw, picked = ix.sizes[i], ix.start[i], ix.gw, memo.picked
@@ -148,7 +148,7 @@ def reference(ix, i, v):
             axpy(ix.vw[j] * ix.scales[row] / length, ix.P[row], v, d)
 
 
-@part
+@part(allocates=True)
 def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     """(low, high, done) of one label from the vectors; a large label keeps the direction that was found."""
     at, n, d = ix.start[i], ix.sizes[i], q.shape[0]
@@ -175,7 +175,7 @@ def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     return low * (1.0 - REL), high * (1.0 + REL), done
 
 
-@part
+@part(allocates=True)
 def direction_bound(ix, i, q):
     """A lower bound of c for a large label from the separating directions kept from earlier queries."""
     B, best, supports = ix.big[i], 0.0, ix.supports
@@ -190,7 +190,7 @@ def direction_bound(ix, i, q):
     return best * best / (1.0 + np.sqrt(1.0 - best * best)) * (1.0 - REL)
 
 
-@part
+@part(allocates=True)
 def nearest_slot(ix, i, q, b, eps, memo):
     """c of the nearest example of one label, from the vectors of those that the scan cannot tell from the best."""
     at, n, best, off = ix.start[i], ix.sizes[i], -np.inf, eps * ix.pmax[i]
@@ -222,7 +222,7 @@ def measure(ix, i, q, y):
         y[j] *= scales[members[at + j]]
 
 
-@part
+@part(allocates=True)
 def refine(ix, i, q, qq, b, eps, hulls, stop_low, stop_high, stop_gap, low, high, level, memo):
     """One step for one label: a better interval, and a higher level."""
     if not hulls:
@@ -277,7 +277,7 @@ def explain(ix, i, q, qq, b, eps, hulls, zero, scratch, memo):
         refine(ix, i, q, qq, b, eps, hulls, np.inf, -1.0, 0.0, low, high, level, memo)
 
 
-@part
+@part(allocates=True)
 def explain_by_gram(ix, i, q, qq, b, eps, low, high, memo):
     """The evidence from the Gram matrix; False where that gives no point, as for a query behind all the examples.
 

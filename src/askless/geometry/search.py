@@ -52,7 +52,7 @@ def cut_off(best_high, tau2, zero):
     return max(best_high / tau2, zero) if tau2 > 0.0 else zero
 
 
-@part
+@part(allocates=True)
 def nearest_by_high(high, room):
     """The labels with the smallest high, nearest first."""
     values, slots = np.empty(room), np.empty(room, np.int64)
@@ -146,7 +146,7 @@ def settle_labels(ix, q, qq, b, eps, tau2, zero, hulls, best, m, floor, scratch,
             m, floor = drop_out(best, target, cut_off(high[target], tau2, zero), zero, m, floor, scratch)
 
 
-@part
+@part(allocates=True)
 def settle_exactly(ix, q, qq, b, eps, hulls, scratch, memo):
     """Settle every label that may be among the nearest two; returns the nearest."""
     low, high, level, alive = scratch
@@ -274,7 +274,7 @@ def settle(
     return found
 
 
-@part
+@part(allocates=True)
 def measured(ix, query, eps, scale, zero):
     """The query in float64, of norm 1 on the sphere; its square; the scan's error; zero as d^2 / 2."""
     d = query.shape[0]
@@ -326,7 +326,7 @@ def report(ix, near, status, best, slots, m, floor, zero, scratch, memo, numbers
     return status, slots.shape[0], holding, size
 
 
-@part
+@part(allocates=True)
 def suggestions(likely, alive, m, best, high, room):
     """The nearest labels by what is known: the best, then of those in play and those likely by the scan the nearest."""
     values, slots = np.empty(room), np.empty(room, np.int64)

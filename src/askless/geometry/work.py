@@ -39,7 +39,7 @@ class Work(NamedTuple):
     normal: NDArray[np.float64]  # the unit separating direction of the last bound
 
 
-@part
+@part(allocates=True)
 def aligned(rows, columns):
     """An empty matrix that starts on a cache line: vector loads that straddle two lines take a third longer."""
     room = np.empty(rows * columns + 7)
@@ -47,7 +47,7 @@ def aligned(rows, columns):
     return room[first : first + rows * columns].reshape(rows, columns)
 
 
-@part
+@part(allocates=True)
 def make_work(n, d, space):
     """Arrays for up to n examples in d dimensions."""
     width = d if space == SPHERE else d + 1
@@ -134,7 +134,7 @@ def add_columns(P, scales, rows, q, space, rho, wanted, count, work, m):
     return m
 
 
-@part
+@part(allocates=True)
 def drop_idle(work, m, k):
     """Shorten the list to the columns that have weight, in their order; returns the new length."""
     Z, size, position, passive, listed, chosen = (

@@ -9,7 +9,7 @@ from askless.geometry.pricing import keep_largest
 from askless.policies.neighbourhood_kernels import Array, Places
 
 
-@part
+@part(allocates=True)
 def _sum_of_label(at: Places, number: int, upto: int, total: Array) -> int:
     """The sum of a label's rows among the first `upto`; returns how many they are."""
     if upto == len(at.rows) and at.slots[number] >= 0:

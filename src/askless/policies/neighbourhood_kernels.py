@@ -52,7 +52,7 @@ def _slack(p: float, q: float, dim: int) -> float:
     return (dim + 4) * 2.0**-24 * p * (q + p)
 
 
-@part
+@part(allocates=True)
 def _bar(keys: Array, upto: int, most: int) -> float:
     """A key that more examples reach than are wanted, and about twice as many at most where there are thousands.
 
@@ -80,7 +80,7 @@ def _at_least(keys: Array, bar: float, upto: int, found: Array) -> int:
     return count
 
 
-@part
+@part(allocates=True)
 def _may_be_nearest(keys: Array, upto: int, lengths: Array, longest: float, length: float, dim: int, most: int,
                     found: Array) -> int:  # fmt: skip
     """A few more than the nearest: all examples that may be among them, whatever was rounded. Returns how many."""
@@ -107,7 +107,7 @@ def _may_be_nearest(keys: Array, upto: int, lengths: Array, longest: float, leng
     return kept
 
 
-@part
+@part(allocates=True)
 def _keep_nearest(found: Array, measured: Array, count: int, most: int) -> int:
     """Keep the nearest and their order, and of equally near ones the oldest; returns how many are kept."""
     if count <= most:
@@ -151,7 +151,7 @@ def _all_alike(found: Array, count: int, numbers: Array) -> bool:
     return others == 0
 
 
-@part
+@part(allocates=True)
 def _nearest(keys: Array, upto: int, at: Places, lengths: Array, longest: float, q: Array, most: int, found: Array,
              measured: Array) -> int:  # fmt: skip
     """The `most` nearest of the first `upto` examples to a query, oldest first; returns how many.
@@ -178,7 +178,7 @@ def _nearest(keys: Array, upto: int, at: Places, lengths: Array, longest: float,
 
 
 # -- the regression ---------------------------------------------------------------------------------------------------
-@part
+@part(allocates=True)
 def _exp(x: Array, bits: Array) -> None:
     """Replace x, of which nothing is positive beyond rounding, by its exponentials; `bits` is scratch.
 
@@ -233,7 +233,7 @@ def _inner_products(x: Array, n: int, out: Array) -> None:
             out[i, j + 1], out[i + 1, j + 1], out[i + 2, j + 1], out[i + 3, j + 1] = aq, bq, cq, dq
 
 
-@part
+@part(allocates=True)
 def _kernel_matrix(seen: Array, gram: Array, n: int, spread: float, ridge: float, out: Array, bits: Array) -> None:
     """exp(-|p - r|^2 / D) for each two of the nearest, from their inner products; the upper half, with the ridge.
 
