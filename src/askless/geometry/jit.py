@@ -21,14 +21,16 @@ from typing import Any
 
 import numba
 import numba.core.cgutils
+import numba.core.datamodel
 import numba.core.event
 from numba.extending import intrinsic
 
-config: Any = numba.config  # these five have no published types
+config: Any = numba.config  # these six have no published types
 carray: Any = numba.carray  # type: ignore[attr-defined]
 events: Any = numba.core.event
 types: Any = numba.types
 cgutils: Any = numba.core.cgutils
+models: Any = numba.core.datamodel
 
 _FAST = {"reassoc", "contract", "nsz"}
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _FAST}
@@ -76,16 +78,21 @@ def part(
 def _refuse_arrays_of_its_own(function: Callable[..., Any], compiled: Any) -> None:
     """A part that does not count references would free an array that it returns too early, and one that it gets never.
 
-    A view that it makes itself (`x[:n]`) has no count of its own, and is none of these.
+    So it may be given none by a call, and may hand none to a function of a library, which may have been compiled so
+    that it makes one. A view that the part makes itself (`x[:n]`) has no count of its own, and is none of these.
     """
     for found in compiled.overloads.values():
-        calls = [kind for made, kind in found.type_annotation.calltypes.items() if getattr(made, "op", "") == "call"]
-        if any(map(_holds_array, [found.signature.return_type, *(kind.return_type for kind in calls if kind)])):
-            raise TypeError(f"{function.__name__} returns an array or calls what returns one: part(allocates=True).")
-
-
-def _holds_array(kind: Any) -> bool:
-    return isinstance(kind, types.Array) or (isinstance(kind, types.BaseTuple) and any(map(_holds_array, kind.types)))
+        note, kinds = found.type_annotation, [found.signature.return_type]
+        for made, kind in note.calltypes.items():
+            if kind is not None and getattr(made, "op", "") == "call":
+                callee = note.typemap[made.func.name]
+                own = isinstance(callee, types.Dispatcher) or getattr(callee, "typing_key", None) is len
+                kinds += [kind.return_type] if own else [kind.return_type, *kind.args]
+        if any(models.default_manager[kind].contains_nrt_meminfo() for kind in kinds):
+            raise TypeError(
+                f"{function.__name__} returns an array, calls what returns one, or hands one to a library: "
+                "part(allocates=True)."
+            )
 
 
 def _widened(kind: Any) -> Any:
