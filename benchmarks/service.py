@@ -35,7 +35,7 @@ from benchmarks.load import Load, Measured, measure
 from benchmarks.rows import AT_LEAST, AT_MOST, Row
 
 DESK = "bench"
-HTTP = ("service-requests", "service-p99", "service-batch-256")
+HTTP = ("service-requests", "service-p99", "service-batch-256", "service-batch-bare")
 START = ("service-start",)
 _ASKLESS = "from askless.cli.main import main; main()"
 _LISTENING = 60.0
@@ -95,6 +95,11 @@ def http(quick: bool) -> Iterator[Row]:
     yield Row(
         HTTP[2], what, f"queries a second in batches of {size.batch} over singles", batch_rate / rate,
         AT_LEAST, 10.0, batch_rate, rate, "queries/s", size.windows, "2 connections", quick,
+    )  # fmt: skip
+    yield Row(
+        HTTP[3], what, f"queries a second in batches of {size.batch} over requests of the bare route",
+        batch_rate / bare_rate, AT_LEAST, 4.0, batch_rate, bare_rate, "1/s", size.windows,
+        "the bound is that of singles over the bare route times that of batches over singles", quick,
     )  # fmt: skip
 
 
