@@ -103,6 +103,27 @@ def test_how_often_a_label_was_guessed_has_a_say(played) -> None:  # type: ignor
     assert sure[0] != sure[1]
 
 
+@pytest.mark.parametrize("runs_out", [True, False])
+def test_a_label_that_is_used_up_is_found_out_where_labels_are(runs_out: bool) -> None:
+    """Two labels share each place, so that only how often each came up can tell them apart."""
+    rng, centres = np.random.default_rng(0), np.random.default_rng(5).standard_normal((76, 70))
+    labels = rng.permutation(np.repeat(np.arange(150), 3)) if runs_out else rng.integers(150, size=450)
+    policy = SelfTuning()
+    for label in [*labels.tolist(), 150, 150, 151, 151, 150]:
+        policy.learn(centres[label // 2] + 0.5 * rng.standard_normal(70), label)
+    shares = {150: 0.0, 151: 0.0}
+    for x in centres[75] + 0.5 * rng.standard_normal((20, 70)):
+        decision = policy.decide(x)
+        found = decision.suggestions if isinstance(decision, Ask) else [decision]
+        for one in found:
+            shares[one.label] = shares.get(one.label, 0.0) + (one.probability or 0.0) / 20
+    if runs_out:
+        assert shares[151] > 0.9 > 0.1 > shares[150]
+    else:
+        assert 0.3 < shares[150] < 0.7
+        assert 0.3 < shares[151] < 0.7
+
+
 def test_a_saved_policy_decides_as_before(played) -> None:  # type: ignore[no-untyped-def]
     policy, queries = replayed(played, {}), clusters(40, 7)[0]
     assert [copy.deepcopy(policy).decide(x) for x in queries[:5]] == [policy.decide(x) for x in queries[:5]]

@@ -18,10 +18,11 @@ from askless.policies.whole_regression import WholeRegression, warm_up
 
 Floats = NDArray[np.float64]
 
-_CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0])
+_CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0, 0.0])
 _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
 _COUNT_SCALE = 0.5  # of the logarithm of a count: the larger, the less does the prior hold back what is made of it
+_SELDOM, _OFTEN = 2, 8  # times that a label came up, between which more of them may speak another way than elsewhere
 _ROWS_BEFORE = 15
 _WINDOW = 2000  # examples that a fit looks back on
 _WHOLE = 2000  # examples up to which a regression on all of them is fitted as well: an answer takes the square of that
@@ -31,7 +32,7 @@ _FIT_GROWTH = 1.05
 _BLOCK = 32
 _EVIDENCE = 8  # examples
 _ROUNDED = 2.0**-21  # of float32, over a few steps
-_VERSION = 2  # of what a row says
+_VERSION = 3  # of what a row says
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
@@ -156,7 +157,9 @@ class History:
     def _features_of(self, found: Neighbourhoods, upto: NDArray[np.int64], scores: Floats) -> Floats:
         """What the neighbourhood says of each candidate, how often it came up, and what all examples say.
 
-        A label came up as often as it has examples and was guessed.
+        A label came up as often as it has examples and was guessed. The more often, the likelier it is to come again;
+        but where labels have a few texts each, one that came up a few times has none left. One weight for the logarithm
+        of how often cannot say both, so between seldom and often it has a second.
         """
         names, guessed = self._examples.names, np.zeros(found.labels.shape)
         for k, (n, count) in enumerate(zip(upto.tolist(), found.found.tolist(), strict=True)):
@@ -164,7 +167,9 @@ class History:
         features = np.empty((*found.labels.shape, len(_CHOICE_PRIOR)))
         features[:, :, :FEATURES] = found.features
         features[:, :, FEATURES] = _COUNT_SCALE * np.log1p(found.counts)
-        features[:, :, FEATURES + 1] = _COUNT_SCALE * np.log1p(found.counts + guessed)
+        often = np.log1p(found.counts + guessed)
+        features[:, :, FEATURES + 1] = _COUNT_SCALE * often
+        features[:, :, FEATURES + 2] = np.clip(often, math.log1p(_SELDOM), math.log1p(_OFTEN)) - math.log1p(_SELDOM)
         features[:, :, -1] = scores
         return features
 

@@ -179,7 +179,7 @@ def _nearest(keys: Array, upto: int, at: Places, lengths: Array, longest: float,
 
 # -- the regression ---------------------------------------------------------------------------------------------------
 @part(allocates=True)
-def _exp(x: Array, bits: Array) -> None:
+def exponentials(x: Array, bits: Array) -> None:
     """Replace x, of which nothing is positive beyond rounding, by its exponentials; `bits` is scratch.
 
     exp(x) = 2^k exp(r) with |r| <= ln(2) / 2, by its series: within two units in the last place, in vector registers,
@@ -251,7 +251,7 @@ def _kernel_matrix(seen: Array, gram: Array, n: int, spread: float, ridge: float
         if far:
             for j in range(i + 1, n):
                 later[j - i - 1] = -_square_distance(seen[i], seen[j]) / spread
-        _exp(later, bits)
+        exponentials(later, bits)
         out[i, i] = 1.0 + ridge
 
 
@@ -319,5 +319,5 @@ def regressions(keys: Array, upto: Array, at: Places, lengths: Array, queries: A
         _inner_products(seen, n, gram)
         _kernel_matrix(seen, gram, n, spread[b], ridge, matrix, bits)
         _factor(matrix, n)
-        _exp(part[b, :n], bits)
+        exponentials(part[b, :n], bits)
         _solve(matrix, n, part[b])

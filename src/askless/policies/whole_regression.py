@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from askless.geometry.active_set import axpy, dot
 from askless.geometry.jit import kernel, part, told_of_compiling
-from askless.policies.neighbourhood_kernels import Array
+from askless.policies.neighbourhood_kernels import Array, exponentials
 from askless.policies.neighbourhoods import RIDGE, Neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 
@@ -119,10 +119,11 @@ def _product(x: Array, y: Array) -> float:
 @kernel
 def _add_rows(rows: Array, start: int, stop: int, ridge: float, inverse: Array) -> None:
     """The rows of the inverse from `start` on; those before are there."""
-    near, parts = np.empty(stop), np.empty(stop)
+    near, parts, bits = np.empty(stop), np.empty(stop), np.empty(stop, np.int64)
     for n in range(start, stop):
         for i in range(n):
-            near[i] = np.exp(_product(rows[i], rows[n]) - 1.0)
+            near[i] = _product(rows[i], rows[n]) - 1.0
+        exponentials(near[:n], bits)
         parts[:n] = 0.0
         rest = 1.0 + ridge
         for i in range(n):
@@ -153,12 +154,13 @@ def _add_weights(inverse: Array, lines: Array, start: int, stop: int, weights: A
 @kernel
 def _scores(rows: Array, weights: Array, queries: Array, lines: Array, found: Array, scores: Array) -> None:
     """What comes out for a query does not depend on the block it comes in, which BLAS would not promise."""
-    near = np.empty((len(queries), len(rows)))
+    near, bits = np.empty((len(queries), len(rows))), np.empty(len(rows), np.int64)
     for start in range(0, len(rows), _TILE):
         for b in range(len(queries)):
             for i in range(start, min(start + _TILE, len(rows))):
-                near[b, i] = np.exp(_product(rows[i], queries[b]) - 1.0)
+                near[b, i] = _product(rows[i], queries[b]) - 1.0
     for b in range(len(queries)):
+        exponentials(near[b], bits)
         for c in range(found[b]):
             scores[b, c] = dot(near[b], weights[lines[b, c]], len(rows))
 
