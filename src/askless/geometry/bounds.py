@@ -29,37 +29,50 @@ SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with th
 
 
 @part
-def nearest_examples(ix, b, qq, eps, high, near):
-    """An upper bound of c for every label: its nearest example, by the scan, whose row is written into `near`."""
+def nearest_examples(ix, b, qq, eps, high):
+    """An upper bound of c for every label: its nearest example, by the scan."""
     if ix.space == SPHERE:
-        largest_of_each(b, ix.slots, high, near)
+        largest_of_each(b, ix.slots, high)
         for i in range(high.shape[0]):
             high[i] = max(0.0, 1.0 - high[i]) + eps
         return
-    largest_power_of_each(b, ix.squares, ix.slots, high, near)
+    largest_power_of_each(b, ix.squares, ix.slots, high)
     pmax = ix.pmax
     for i in range(high.shape[0]):
         high[i] = max(0.0, 0.5 * qq - high[i]) + eps * pmax[i]
 
 
 @part(nan=False)
-def largest_of_each(b, slots, out, near):
-    """The largest of b over each label's rows: row by row, since short loops of every length are hard to foresee."""
+def largest_of_each(b, slots, out):
+    """The largest of b over each label's rows: row by row, since short loops of every length are hard to foresee.
+
+    So is which row is the largest so far: `nearest_row` finds that for the few labels of which it is wanted.
+    """
     out[:] = -np.inf
     for row in range(b.shape[0]):
         i, x = slots[row], np.float64(b[row])
-        near[i] = row if x > out[i] else near[i]
         out[i] = x if x > out[i] else out[i]
 
 
 @part(nan=False)
-def largest_power_of_each(b, squares, slots, out, near):
+def largest_power_of_each(b, squares, slots, out):
     """The same of b - |p|^2 / 2."""
     out[:] = -np.inf
     for row in range(b.shape[0]):
         i, x = slots[row], b[row] - 0.5 * squares[row]
-        near[i] = row if x > out[i] else near[i]
         out[i] = x if x > out[i] else out[i]
+
+
+@part(nan=False)
+def nearest_row(ix, i, b):
+    """The row of the label's example that is nearest to the query, by the scan."""
+    at, members, squares, near, best = ix.start[i], ix.members, ix.squares, -1, -np.inf
+    for j in range(at, at + ix.sizes[i]):
+        row = members[j]
+        x = np.float64(b[row]) if ix.space == SPHERE else b[row] - 0.5 * squares[row]
+        if near < 0 or x > best:
+            near, best = row, x
+    return near
 
 
 @part(nan=False)

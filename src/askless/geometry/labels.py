@@ -84,7 +84,7 @@ class LabelIndex:
         self._rounding = (dim + 4) * unit_roundoff  # worst case of any order of summation, for vectors of norm 1
         self._eps = self._rounding  # what the scan is off by
         self._limit = gram_limit(dim)
-        self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64))
+        self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))
         self._found = np.empty(0), np.empty(0, np.int64)
         self._rebuild()
         if not warming:
@@ -364,7 +364,6 @@ class LabelIndex:
                 np.empty(slots),
                 np.empty(slots),
                 np.empty(slots, np.int8),
-                np.empty(slots, np.int64),
                 np.empty(slots, np.int64),
             )
 

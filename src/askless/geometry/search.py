@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from askless.geometry.active_set import dot
-from askless.geometry.bounds import cone_low, first_low, nearest_examples
+from askless.geometry.bounds import cone_low, first_low, nearest_examples, nearest_row
 from askless.geometry.index import opened
 from askless.geometry.jit import borrow, hold, kernel, part
 from askless.geometry.pricing import keep_largest
@@ -233,8 +233,7 @@ def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
 
 @kernel
 def settle(
-    held, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, near_, numbers,
-    places,
+    held, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, numbers, places,
 ):  # fmt: skip
     """Everything about one query: the status, the best label and the next with their intervals, the labels to suggest,
     the examples that span the nearest point of the best (for a guess), the labels whose hull contains the query.
@@ -247,8 +246,7 @@ def settle(
     q, qq, eps, zero = measured(ix, query, eps, scale, zero)
     low, high, level, alive = low_[:labels], high_[:labels], level_[:labels], alive_[:labels]
     scratch = (low, high, level, alive)
-    near = near_[:labels]
-    nearest_examples(ix, b, qq, eps, high, near)
+    nearest_examples(ix, b, qq, eps, high)
     likely = nearest_by_high(high, min(SHOWN + 1, labels))
     best = likely[0]
     kept = make_memo(most, q.shape[0], ix.space)
@@ -269,7 +267,7 @@ def settle(
     if status == GUESS:
         explain(ix, best, q, qq, b, eps, hulls, zero, scratch, memo)
     slots = suggestions(likely, alive, m, best, high, min(SHOWN, labels))
-    found = report(ix, near, status, best, slots, m, floor, zero, scratch, memo, numbers, places)
+    found = report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places)
     hold(kept)
     return found
 
@@ -292,7 +290,7 @@ def measured(ix, query, eps, scale, zero):
 
 
 @part
-def report(ix, near, status, best, slots, m, floor, zero, scratch, memo, numbers, places):
+def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places):
     """What the store makes its answer from: (status, labels to suggest, labels that contain the query, evidence).
 
     In `numbers`, as distances: low and high of the best, of the nearest other label, then high of the labels to
@@ -316,7 +314,7 @@ def report(ix, near, status, best, slots, m, floor, zero, scratch, memo, numbers
     for t in range(slots.shape[0]):
         numbers[4 + t] = np.sqrt(2.0 * high[slots[t]])
         places[t] = slots[t]
-        places[SHOWN + t] = near[slots[t]]
+        places[SHOWN + t] = nearest_row(ix, slots[t], b)
     entry = recall(memo, best)
     size = memo.size[entry] if entry >= 0 and status == GUESS else 0
     at, members, picked, weights = ix.start[best], ix.members, memo.picked, memo.weights

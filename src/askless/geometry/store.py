@@ -16,6 +16,7 @@ from askless.errors import InvalidInput, UnknownExample, UnknownLabel
 from askless.geometry.blocks import QueryBlock
 from askless.geometry.labels import LabelIndex
 from askless.geometry.nearest import NearestTwo
+from askless.geometry.unit import as_units
 from askless.inputs import as_id, as_label, as_matrix, as_space, as_vector, unit
 from askless.types import Example, ExampleId, Label, Suggestion, Support, Vector
 
@@ -99,7 +100,7 @@ class ExampleStore:
         with self.lock:
             key = self._new_id(id)
             held = np.dtype(self.dtype or ("float64" if wide else "float32"))
-            stored = self._stored(vector, held)
+            stored = self._as_held(vector[None], held)[0]
             if self._index is None:
                 self._index = LabelIndex(self.space, vector.shape[0], held)
             elif wide and self._index.dtype != held:
@@ -174,8 +175,7 @@ class ExampleStore:
         vector = as_vector(x, self.index.dim)
         while True:  # again if the store changed under the scan, which runs without the lock
             index, changes = self.index, self.changes
-            self._check_size(vector, index)
-            q = self._stored_query(vector, index)
+            q = self.rounded(vector[None])[0]
             b = index.scan(q)
             with self.lock:
                 if len(b) == index.size and index is self._index and changes == self.changes:
@@ -204,9 +204,7 @@ class ExampleStore:
         queries = as_matrix(X, index.dim)
         with self.lock:
             out = np.empty((len(queries), len(index.labels)))
-            self._check_size(queries, index)
-            for i, x in enumerate(queries):
-                q = self._stored_query(x, index)
+            for i, q in enumerate(self.rounded(queries)):
                 index.all_distances(q, index.scan(q), _hulls(distance), out[i])
             return tuple(index.labels), out
 
@@ -233,20 +231,12 @@ class ExampleStore:
         )
 
     def rounded(self, X: NDArray[Any]) -> NDArray[Any]:
-        """Rows as the store would hold them."""
-        dtype = self.index.dtype
-        rows: NDArray[Any]
-        if self.space == "euclidean":
-            self._check_size(X, self.index)
-            rows = X.astype(dtype)
-            return rows
-        with np.errstate(over="ignore"):  # those rows are scaled first
-            norms = np.linalg.norm(X.astype(np.float64), axis=1)
-        if ((norms > 1e-100) & (norms < 1e100)).all() and not self._rounds_as_examples(X, self.index):
-            rows = (X / norms[:, None]).astype(dtype)
-            return rows
-        rows = np.array([self._stored_query(x, self.index) for x in X], dtype=dtype)
-        return rows
+        """Queries, one a row, as the store would hold them."""
+        index = self.index
+        if self._rounds_as_examples(X, index):
+            X = as_units(X, np.dtype(np.float32))
+        self._check_size(X, index)
+        return self._as_held(X, index.dtype)
 
     # -- saving -------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
@@ -283,17 +273,9 @@ class ExampleStore:
         self.changes += 1
 
     # -- helpers ------------------------------------------------------------------------------------------
-    def _stored(self, vector: Vector, dtype: np.dtype[Any]) -> Vector:
-        if self.space == "sphere":
-            return unit(vector).astype(dtype, copy=False)
-        if vector.dtype == dtype:
-            return vector if vector.flags.writeable else vector.copy()  # else the kernels would be compiled once more
-        return vector.astype(dtype)
-
-    def _stored_query(self, vector: Vector, index: LabelIndex) -> Vector:
-        if self._rounds_as_examples(vector, index):
-            vector = unit(vector).astype(np.float32)
-        return self._stored(vector, index.dtype)
+    def _as_held(self, X: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Rows of the store's own, of norm 1 on the sphere, in this type."""
+        return as_units(X, dtype) if self.space == "sphere" else X.astype(dtype)
 
     def _rounds_as_examples(self, X: NDArray[Any], index: LabelIndex) -> bool:
         """Whether X came as float32, as some unit vectors of a block of float64 did, which were rounded to that."""
