@@ -127,6 +127,25 @@ def test_projection_in_many_dimensions(d: int, space: str) -> None:
         check(case)
 
 
+def test_intervals_hold_on_cones_that_nearly_hold_a_line() -> None:
+    """The flatter a cone, the larger the weights, and what rounding does to them; the gap has to say so."""
+    rng = np.random.default_rng(5)
+    for number in range(max(1, round(600 * SHARE))):
+        tilt = 10.0 ** -int(rng.integers(3, 12))
+        d, n = int(rng.integers(2, 6)), int(rng.integers(2, 12))
+        P, q = rng.normal(size=(n, d)), rng.normal(size=d)
+        P[:, -1] *= tilt
+        q[-1] *= 10.0 ** -int(rng.integers(0, 13))
+        if number % 2:
+            P[:, -1] = np.abs(P[:, -1])
+        found = distance_to_cone(q, P)
+        true = float(reference_distance(q, P, "sphere").distance)
+        assert found.low - CLOSE <= true <= found.distance + ROUNDING
+        if tilt >= 1e-6:
+            assert found.distance - true <= CLOSE
+            assert found.gap <= CLOSE
+
+
 _NEARLY_INSIDE = """
 import numpy as np
 from askless.geometry.projection import distance_to_cone

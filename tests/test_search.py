@@ -230,6 +230,20 @@ def test_exact_search_gives_both_distances(name: str, space: str) -> None:
             assert store.get(suggestion.example).label == suggestion.label
 
 
+def test_a_query_inside_examples_that_lie_nearly_opposite_each_other() -> None:
+    store = ExampleStore("sphere")
+    for x, label in (([-1.0, 1e-12], "a"), ([1.0, 1e-12], "a"), ([1.0, 0.025], "b")):
+        store.append(x, label)
+    found = store.nearest_two([1.0, 0.02], 0.5)
+    assert found.inside != ("b",)
+    assert not (found.guessable and found.label == "b")
+    for count in range(40):  # beyond the Gram matrix, where the reference vector is made anew only now and then
+        store.append([(-1.0) ** count, 1e-12 * (1 + count)], "a")
+    store.append([-1.0, 1e-13], "a")
+    found = store.nearest_two([1.0, 0.02], 0.5)
+    assert not (found.guessable and found.label == "b")
+
+
 @pytest.mark.parametrize(
     ("groups", "q", "inside"),
     [

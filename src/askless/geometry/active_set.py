@@ -163,6 +163,15 @@ def leave_column(r, basis, R, rhs, res, k):
 
 
 @part
+def sharpen(basis, rhs, res, k, along):
+    """Take out of a short residual what rounding left of the basis in it: that was little beside the target alone."""
+    products(basis, k, res, along)
+    subtract_rows(basis, k, along, res)
+    for j in range(k):
+        rhs[j] += along[j]
+
+
+@part
 def tolerance(square):
     """What may be rounding in the inner product of a unit column and a residual of this squared length."""
     return max(1e-14 * np.sqrt(square), 2e-16)

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.gram import border_inverse, floor_of_spectrum
 from askless.geometry.jit import borrow, carray, kernel, part, pointer
+from askless.geometry.pricing import LINE
 from askless.geometry.project import project_label
 from askless.geometry.work import EUCLIDEAN, SPHERE, make_work
 
 FRESH = 1.25  # a reference vector is renewed when the label has grown by this factor
 UP = 1.0 + 2.0**-22  # more than a rounding to float32 can take away
-TINY = 1e-6  # a cone flatter than this (|c| or <c, p>) is treated as if it held a line
+TINY = 1e-6  # a cone flatter than this (|c| or <c, p>) is not taken for pointed
 
 
 class Index(NamedTuple):
@@ -321,6 +322,8 @@ def append_big(ix, i, row):
             ix.reach[i] = max(ix.reach[i], ix.lean[at + n])
         else:
             return True
+    elif ix.cc[i] > LINE * LINE:  # flat, and flatter with an example that lies behind its point nearest to the origin
+        return ix.gw[at + n] < ix.cc[i]
     return False
 
 
@@ -354,7 +357,7 @@ def lean_on_origin(held, i):
     work.y[:] = 0.0
     _, _, k, _ = project_label(
         ix.P, ix.scales, ix.squares, rows, n, origin, EUCLIDEAN, 0.0, ix.lean[at : at + n], unused, False,
-        first, 0, np.inf, -1.0, 0.0, work, picked, weights, np.empty(d),
+        0.0, first, 0, np.inf, -1.0, 0.0, work, picked, weights, np.empty(d),
     )  # fmt: skip
     for j in range(n):
         ix.vw[at + j] = 0.0

@@ -7,8 +7,11 @@ Lower bounds of the distance, with res the residual of the active set:
                 and the cone has a sine of at least <q, u'> / ||u'||
 
 On the sphere w is the better of two: a vector v on the positive side of every example (`lean[j] = 1 / <v, p_j>`
-comes from the store), or the point x = q - res itself, for which <x, p_j> = b_j - <res, p_j> costs nothing. A cone
-without such a v contains a line, and then a residual counts as feasible within rounding.
+comes from the store), or the point x = q - res itself, for which <x, p_j> = b_j - <res, p_j> costs nothing. Without
+such a v the cone is flat, or holds a line. Then the residual itself is taken as far as it goes: where <res, p_j> <=
+most for all j, the sine is at least (<q, res> - most / height) / ||res||, since the weights of a unit vector of the
+cone sum up to at most 1 / height, with the height at which the hull lies above the origin. A cone that holds a line has
+none; there a residual counts as feasible within rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from askless.geometry.active_set import dot, tolerance
 from askless.geometry.jit import part
 from askless.geometry.work import SPHERE
 
-FEASIBLE = 4e-14  # an inner product with the residual up to this counts as zero where nothing better can be had
+FEASIBLE = 16.0  # times what rounding may add to an inner product with the residual: up to this it may be zero
+LINE = 1e-14  # a hull that comes this near to the origin counts as holding it: what is left may be rounding
+ROUNDOFF = 2.0**-53  # of float64
 
 
 @part
@@ -151,22 +156,40 @@ def price(P, squares, rows, n, q, space, rho, eps, lean, work):
 
 
 @part
-def cone_interval(q, v, pointed, work):
+def height_of(length, lowest):
+    """How high a hull lies above the origin: its nearest point c has this length, and `lowest` is min_j <p_j, c>.
+
+    0 for one that holds the origin. Where rounding has left nothing of <p_j, c>, the least that is more.
+    """
+    return max(lowest / length, LINE) if length > LINE else 0.0
+
+
+@part
+def cone_interval(q, v, pointed, height, work):
     """(low, high) of c on the sphere from the last pricing, where the projection is not zero."""
     d = q.shape[0]
     res, found, normal = work.res, work.found, work.normal
     e, toward = dot(res, res, d), dot(q, res, d)
     high = e / (1.0 + np.sqrt(max(0.0, 1.0 - e)))
-    sine, t, along_x = 0.0, 0.0, False
-    if pointed or found[0] <= FEASIBLE:
-        t = max(0.0, found[1]) if pointed else 0.0
+    sine, t, along_x, off = 0.0, 0.0, False, 0.0
+    if pointed:
+        t = max(0.0, found[1])
         length = max(e - 2.0 * t * dot(res, v, d) + t * t, 1e-300)
         sine = (toward - t * dot(q, v, d)) / np.sqrt(length)
+    else:
+        length = np.sqrt(max(e, 1e-300))
+        rounding = ROUNDOFF * (d + 4) * length
+        most = max(found[0], 0.0) + rounding
+        if height > 0.0:
+            off = 1.1 * most / (height * length)  # 1.1: more than rounding adds to the height
+        elif most > FEASIBLE * rounding:
+            off = np.inf
+        sine = toward / length - off
     if found[2] < np.inf:  # x = q - res: <q, x> = 1 - toward, <res, x> = toward - e
         f = found[2]
         length = max(e - 2.0 * f * (toward - e) + f * f * (1.0 - 2.0 * toward + e), 1e-300)
         if toward - f * (1.0 - toward) > sine * np.sqrt(length):
-            sine, t, along_x = (toward - f * (1.0 - toward)) / np.sqrt(length), f, True
+            sine, t, along_x, off = (toward - f * (1.0 - toward)) / np.sqrt(length), f, True, 0.0
     if not sine > 0.0:
         return 0.0, high
     length = 0.0
@@ -176,7 +199,7 @@ def cone_interval(q, v, pointed, work):
     length = np.sqrt(length)
     for i in range(d):
         normal[i] /= length
-    sine = min(1.0, dot(q, normal, d))
+    sine = max(0.0, min(1.0, dot(q, normal, d) - off))
     return min(high, sine * sine / (1.0 + np.sqrt(1.0 - sine * sine))), high
 
 

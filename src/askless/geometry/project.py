@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from askless.geometry.active_set import axpy, dot, solve_columns
+from askless.geometry.active_set import axpy, dot, sharpen, solve_columns
 from askless.geometry.jit import kernel, part
 from askless.geometry.pricing import cone_interval, hull_interval, price
 from askless.geometry.work import EUCLIDEAN, SPHERE, add_columns, begin, drop_idle, make_work, start_warm
@@ -92,11 +92,13 @@ def nearest_example(P, scales, rows, n, q, space, picked, weights):
 
 @part(allocates=True)
 def project_label(
-    P, scales, squares, rows, n, q, space, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
+    P, scales, squares, rows, n, q, space, eps, lean, v, pointed, height, first, n_warm, stop_low, stop_high, stop_gap,
     work, picked, weights, direction,
 ):  # fmt: skip
     """An interval for c = d^2/2 between query q and the hull of the n examples at `rows`.
 
+    On the sphere `v` lies on the positive side of all examples where the label is `pointed`, `lean` being 1 / <v, p_j>;
+    the `height` of a label that is not pointed is how far its hull lies from the origin, by `height_of`.
     `first` (at least one) are positions in `rows` to start from, of which the first n_warm spanned the point of an
     earlier projection of the same query; work.y[j] = <q, p_j> by the scan, off by at most eps. Stops once
     low > stop_low, high < stop_high or high - low <= stop_gap * high, else at the optimum. Writes the positions
@@ -118,10 +120,12 @@ def project_label(
             work.Z, m, work.passive, work.chosen, work.a, work.basis, work.R, work.rhs, work.res, k, work.trial,
             work.gradient, share,
         )  # fmt: skip
+        if space == SPHERE and not pointed:  # the flatter the cone, the more a rounded residual matters
+            sharpen(work.basis, work.rhs, work.res, k, work.trial)
         count = price(P, squares, rows, n, q, space, rho, eps, lean, work)
         done = count == 0 and share == 0.0
         if k > 0:
-            lo, high = cone_interval(q, v, pointed, work) if space == SPHERE else hull_interval(q, rho, work)
+            lo, high = cone_interval(q, v, pointed, height, work) if space == SPHERE else hull_interval(q, rho, work)
             if lo > low:
                 low = lo
                 for i in range(q.shape[0]):
@@ -182,7 +186,7 @@ def project_nearby(P, scales, rows, n, q, y, high, k, picked, weights):
     work = make_work(m, d, EUCLIDEAN)
     work.y[:] = 0.0
     _, c, size, _ = project_label(
-        Y[:m], np.ones(m), squares, places, m, origin, EUCLIDEAN, 0.0, ones, origin, False, first, 0,
+        Y[:m], np.ones(m), squares, places, m, origin, EUCLIDEAN, 0.0, ones, origin, False, 0.0, first, 0,
         np.inf, -1.0, 0.0, work, spot, share, np.empty(d),
     )  # fmt: skip
     if not c < high:
@@ -194,13 +198,13 @@ def project_nearby(P, scales, rows, n, q, y, high, k, picked, weights):
 
 @part
 def project_twice(
-    P, scales, squares, rows, n, q, space, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
+    P, scales, squares, rows, n, q, space, eps, lean, v, pointed, height, first, n_warm, stop_low, stop_high, stop_gap,
     work, picked, weights, direction,
 ):  # fmt: skip
     """`project_label`, and a second look where on the sphere the query is all but inside."""
     low, high, k, done = project_label(
-        P, scales, squares, rows, n, q, space, eps, lean, v, pointed, first, n_warm, stop_low, stop_high, stop_gap,
-        work, picked, weights, direction,
+        P, scales, squares, rows, n, q, space, eps, lean, v, pointed, height, first, n_warm,
+        stop_low, stop_high, stop_gap, work, picked, weights, direction,
     )  # fmt: skip
     if space == SPHERE and NEAR_ZERO < high < NEAR:
         high, k = project_nearby(P, scales, rows, n, q, work.y, high, k, picked, weights)
@@ -208,13 +212,13 @@ def project_twice(
 
 
 @kernel
-def project(P, squares, q, space, y, eps, lean, v, pointed, first, picked, weights):
+def project(P, squares, q, space, y, eps, lean, v, pointed, height, first, picked, weights):
     """The projection of q onto the hull of all rows of P (of norm 1 on the sphere): (low, number picked)."""
     n, d = P.shape
     work = make_work(n, d, space)
     work.y[:] = y
     low, _, k, _ = project_twice(
-        P, np.ones(n), squares, np.arange(n).astype(np.int32), n, q, space, eps, lean, v, pointed, first, 0,
+        P, np.ones(n), squares, np.arange(n).astype(np.int32), n, q, space, eps, lean, v, pointed, height, first, 0,
         np.inf, -1.0, 0.0, work, picked, weights, np.empty(d),
     )  # fmt: skip
     return low, k

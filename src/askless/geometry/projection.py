@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput
-from askless.geometry.index import UP
+from askless.geometry.index import TINY, UP
 from askless.geometry.jit import told_of_compiling
+from askless.geometry.pricing import LINE
 from askless.geometry.project import project
 from askless.geometry.work import EUCLIDEAN, SPHERE
 from askless.inputs import as_matrix, as_space, as_vector, unit
@@ -151,12 +152,12 @@ def _nonnegative(columns: NDArray[np.float64], target: NDArray[np.float64]) -> t
 def _project(q: NDArray[np.float64], P: NDArray[np.float64], space: int) -> Projection:
     warm_up()
     n, d = P.shape
-    v, lean, pointed = np.zeros(d), np.ones(n), False
+    v, lean, pointed, height = np.zeros(d), np.ones(n), False, 0.0
     if space == SPHERE:
-        v, lean, pointed = _leaning(P)
+        v, lean, pointed, height = _leaning(P)
     closeness = P @ q if space == SPHERE else P @ q - 0.5 * (P * P).sum(axis=1)
     first = np.argsort(-closeness, kind="stable")[:24]
-    low, weights = _run(q, P, space, lean, v, pointed, first)
+    low, weights = _run(q, P, space, lean, v, pointed, height, first)
     point = weights @ P
     distance = float(np.linalg.norm(point - q))
     return Projection(distance, weights, max(0.0, distance - float(np.sqrt(2.0 * low))), point)
@@ -169,13 +170,15 @@ def _run(
     lean: NDArray[np.float64],
     v: NDArray[np.float64],
     pointed: bool,
+    height: float,
     first: NDArray[np.int64],
 ) -> tuple[float, NDArray[np.float64]]:
     n, d = P.shape
     picked, some = np.zeros(min(n, d + 1) + 1, np.int64), np.zeros(min(n, d + 1) + 1)
     low, k = project(
-        P, (P * P).sum(axis=1), q, space, P @ q, ROUNDING * d, lean.astype(np.float32), v, pointed, first, picked, some
-    )
+        P, (P * P).sum(axis=1), q, space, P @ q, ROUNDING * d, lean.astype(np.float32), v, pointed, height, first,
+        picked, some,
+    )  # fmt: skip
     weights = np.zeros(n)
     weights[picked[:k]] = some[:k]
     return low, weights
@@ -185,22 +188,23 @@ def _run(
 def warm_up() -> None:
     """Compile the kernel, or load it from the cache, once in a process."""
     with told_of_compiling():
-        _run(np.ones(2), np.eye(2), EUCLIDEAN, np.ones(2), np.zeros(2), False, np.zeros(1, np.int64))
+        _run(np.ones(2), np.eye(2), EUCLIDEAN, np.ones(2), np.zeros(2), False, 0.0, np.zeros(1, np.int64))
 
 
-def _leaning(P: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
-    """A unit vector on the positive side of all rows, 1 / <v, p_j>, and whether there is one."""
+def _leaning(P: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], bool, float]:
+    """A unit vector on the positive side of all rows, 1 / <v, p_j>, whether there is one; the height of the hull."""
     n, d = P.shape
     for v in (P.mean(axis=0), None):
         if v is None:
-            _, weights = _run(np.zeros(d), P, EUCLIDEAN, np.ones(n), np.zeros(d), False, np.zeros(1, np.int64))
+            zero, origin = np.zeros(d), np.zeros(1, np.int64)
+            _, weights = _run(zero, P, EUCLIDEAN, np.ones(n), zero, False, 0.0, origin)
             v = weights @ P
         length = float(np.linalg.norm(v))
-        if length > 1e-6:
-            along = P @ (v / length)
-            if along.min() > 1e-6:
-                return v / length, UP / along, True
-    return np.zeros(d), np.ones(n), False
+        along = P @ (v / length) if length > LINE else np.zeros(n)
+        lowest = float(along.min())
+        if length > TINY and lowest > TINY:
+            return v / length, UP / along, True, lowest
+    return np.zeros(d), np.ones(n), False, max(lowest, LINE) if length > LINE else 0.0
 
 
 def _rows(P: ArrayLike, what: str) -> NDArray[np.floating]:

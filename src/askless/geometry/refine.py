@@ -21,7 +21,7 @@ from askless.geometry.active_set import axpy, dot, products
 from askless.geometry.bounds import gather, gram_bounds, span_bounds
 from askless.geometry.index import keep_direction
 from askless.geometry.jit import part
-from askless.geometry.pricing import row_products
+from askless.geometry.pricing import height_of, row_products
 from askless.geometry.project import nearest_example, nearest_point, project_twice
 from askless.geometry.work import EUCLIDEAN, SPHERE, Work, make_work
 
@@ -148,6 +148,15 @@ def reference(ix, i, v):
             axpy(ix.vw[j] * ix.scales[row] / length, ix.P[row], v, d)
 
 
+@part
+def lowest(values, at, n):
+    """The least of n entries."""
+    least = np.inf
+    for j in range(at, at + n):
+        least = min(least, values[j])
+    return least
+
+
 @part(allocates=True)
 def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     """(low, high, done) of one label from the vectors; a large label keeps the direction that was found."""
@@ -158,14 +167,16 @@ def project_slot(ix, i, q, b, eps, stop_low, stop_high, stop_gap, memo):
     first = first_examples(ix, i, memo.work.y, memo, entry)
     if entry < 0:
         entry = new_entry(memo)
-    v, direction = np.zeros(d), np.empty(d)
+    v, direction, height = np.zeros(d), np.empty(d), 0.0
     pointed = ix.space == SPHERE and ix.reach[i] < np.inf
     if pointed:
         reference(ix, i, v)
+    elif ix.space == SPHERE:
+        height = height_of(np.sqrt(ix.cc[i]), lowest(ix.gw, at, n))
     low, high, k, done = project_twice(
         ix.P, ix.scales, ix.squares, ix.members[at : at + n], n, q, ix.space, eps, ix.lean[at : at + n], v, pointed,
-        first, known, stop_low * (1.0 + 4.0 * REL), stop_high * (1.0 - 4.0 * REL), stop_gap, memo.work,
-        memo.picked[entry], memo.weights[entry], direction,
+        height, first, known, stop_low * (1.0 + 4.0 * REL), stop_high * (1.0 - 4.0 * REL), stop_gap,
+        memo.work, memo.picked[entry], memo.weights[entry], direction,
     )  # fmt: skip
     memo.slot[entry], memo.size[entry] = i, k
     if ix.big[i] >= 0 and low > 0.0 and (pointed or ix.space == EUCLIDEAN):
