@@ -1,4 +1,4 @@
-"""The examples from which a projection starts: about the largest of some values, found by counting."""
+"""The examples from which a projection starts: about the largest of some values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from askless.geometry.jit import kernel
-from askless.geometry.refine import BINS, about_the_largest
+from askless.geometry.refine import GROUPS, about_the_largest
 
 Array = NDArray[np.float64]
 
@@ -27,6 +27,8 @@ def choose(x: Array, room: int) -> list[int]:
 VALUES = {
     "spread out": np.random.default_rng(0).standard_normal(700),
     "all equal": np.full(90, 0.3),
+    "falling": -np.arange(700.0),
+    "rising": np.arange(700.0),
     "two values": np.repeat([1.0, 0.0], 60),
     "one outlier": np.append(np.random.default_rng(1).random(200), 1e12),
     "one outlier below": np.append(np.random.default_rng(2).random(200), -1e12),
@@ -42,11 +44,21 @@ VALUES = {
 @pytest.mark.parametrize("room", [1, 7, 40])
 def test_about_the_largest(name: str, room: int) -> None:
     x = VALUES[name]
-    room = min(room, len(x))
     found = choose(x, room)
-    assert len(found) == room
-    assert len(set(found)) == room
-    assert x[found].max() == x.max()
-    left, width = np.delete(x, found), (x.max() - x.min()) / BINS
-    if len(left) and width > 1e-300:  # nothing larger is left out than what was taken, but for the width of a bin
-        assert left.max() - x[found].min() <= width * (1.0 + 1e-9)
+    assert len(set(found)) == len(found)
+    assert min(len(x), room - room // 3) <= len(found) <= room
+    assert x[found[0]] == x.max()
+    left = np.delete(x, found)
+    if len(found) < room and len(left):  # nothing larger is left out than what was taken
+        assert left.max() <= x[found].min()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_too_many_are_large_the_last_are_left_out(seed: int) -> None:
+    x = np.random.default_rng(seed).standard_normal(GROUPS * 11)
+    x[::GROUPS] += 100.0  # all in one of the groups
+    found = choose(x, 7)
+    assert len(found) == 7
+    assert found[1:] == sorted(found[1:])
+    peaks = np.sort(x.reshape(-1, GROUPS).max(axis=0))
+    assert x[found].min() >= peaks[-5]  # two thirds of the room, rounded up

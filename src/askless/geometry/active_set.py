@@ -41,6 +41,18 @@ def axpy(c, x, y, n):
         y[i] += c * x[i]
 
 
+@part(nan=False)
+def place_of_largest(x, n):
+    """Where the largest of the first n values stands: two quick passes, since one for both goes value by value."""
+    most = -np.inf
+    for j in range(n):
+        most = x[j] if x[j] > most else most
+    for j in range(n):
+        if x[j] == most:
+            return j
+    return 0
+
+
 @part
 def products(M, n, x, out):
     """The inner products of the first n rows of M with x, eight rows at a time."""
@@ -149,7 +161,7 @@ def leave_column(r, basis, R, rhs, res, k):
         c, s = x / h, y / h
         R[j, j] = 1.0 / h
         for i in range(j + 2, k):  # the columns still to be moved up
-            u, w = R[i, j], (R[i, j + 1] if i > j + 1 else 1.0 / R[i, i])
+            u, w = R[i, j], R[i, j + 1]
             R[i, j] = c * u + s * w
             R[i, j + 1] = c * w - s * u
         for i in range(dp):
@@ -205,11 +217,8 @@ def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial, gradie
         tol = max(tol, enough)
         fresh = k
         for _ in range(at_once):
-            best, most = -1, tol
-            for j in range(m):
-                if gradient[j] > most:
-                    best, most = j, gradient[j]
-            if best < 0 or k == basis.shape[0]:
+            best = place_of_largest(gradient, m)
+            if not gradient[best] > tol or k == basis.shape[0]:
                 break
             gradient[best] = 0.0
             found = True

@@ -34,6 +34,7 @@ class QueryBlock:
         self._changes = -1
         self._queries: NDArray[Any] = X[:0]
         self._products: NDArray[Any] = np.zeros((0, 0))
+        self._room: NDArray[Any] = np.zeros(0)
 
     def __len__(self) -> int:
         return len(self._X)
@@ -62,6 +63,10 @@ class QueryBlock:
         self._first, self._last = i, min(len(self._X), i + block_rows(index.size))
         self._queries = store.rounded(self._X[i : self._last])
         rows = self._last - i
-        self._products = np.empty((rows, index.size + rows), index.dtype)
+        shape = rows, index.size + rows
+        need = shape[0] * shape[1]
+        if need > len(self._room) or self._room.dtype != index.dtype:
+            self._room = np.empty(need + need // 2, index.dtype)
+        self._products = self._room[:need].reshape(shape)
         np.matmul(self._queries, index.block[: index.size].T, out=self._products[:, : index.size])
         self._known, self._changes = index.size, store.changes

@@ -29,17 +29,17 @@ SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with th
 
 
 @part
-def nearest_examples(ix, b, qq, eps, high):
-    """An upper bound of c for every label: its nearest example, by the scan."""
+def nearest_examples(ix, b, qq, eps, near, high):
+    """An upper bound of c for every label: its nearest example, by the scan. By `near`, `nearest_row` finds which."""
     if ix.space == SPHERE:
-        largest_of_each(b, ix.slots, high)
+        largest_of_each(b, ix.slots, near)
         for i in range(high.shape[0]):
-            high[i] = max(0.0, 1.0 - high[i]) + eps
+            high[i] = max(0.0, 1.0 - near[i]) + eps
         return
-    largest_power_of_each(b, ix.squares, ix.slots, high)
+    largest_power_of_each(b, ix.squares, ix.slots, near)
     pmax = ix.pmax
     for i in range(high.shape[0]):
-        high[i] = max(0.0, 0.5 * qq - high[i]) + eps * pmax[i]
+        high[i] = max(0.0, 0.5 * qq - near[i]) + eps * pmax[i]
 
 
 @part(nan=False)
@@ -64,15 +64,14 @@ def largest_power_of_each(b, squares, slots, out):
 
 
 @part(nan=False)
-def nearest_row(ix, i, b):
-    """The row of the label's example that is nearest to the query, by the scan."""
-    at, members, squares, near, best = ix.start[i], ix.members, ix.squares, -1, -np.inf
+def nearest_row(ix, i, b, near):
+    """The row of the label's example that is nearest to the query: the first whose value is the largest, `near[i]`."""
+    at, members, squares, largest = ix.start[i], ix.members, ix.squares, near[i]
     for j in range(at, at + ix.sizes[i]):
         row = members[j]
-        x = np.float64(b[row]) if ix.space == SPHERE else b[row] - 0.5 * squares[row]
-        if near < 0 or x > best:
-            near, best = row, x
-    return near
+        if (np.float64(b[row]) if ix.space == SPHERE else b[row] - 0.5 * squares[row]) == largest:
+            return row
+    return members[at]
 
 
 @part(nan=False)

@@ -84,7 +84,7 @@ class LabelIndex:
         self._rounding = (dim + 4) * unit_roundoff  # worst case of any order of summation, for vectors of norm 1
         self._eps = self._rounding  # what the scan is off by
         self._limit = gram_limit(dim)
-        self._scratch = (np.empty(0), np.empty(0), np.empty(0, np.int8), np.empty(0, np.int64))
+        self._scratch = np.empty((3, 0)), np.empty((2, 0), np.int64)
         self._found = np.empty(0), np.empty(0, np.int64)
         self._rebuild()
         if not warming:
@@ -116,7 +116,7 @@ class LabelIndex:
         )  # fmt: skip
         low, high, runner_low, runner_high, *highs = numbers[: 4 + shown].tolist()
         where = places[: SHOWN + shown].tolist()
-        inside = self._scratch[3][:holding].tolist() if holding else []
+        inside = self._scratch[1][1, :holding].tolist() if holding else []
         rows = places[2 * SHOWN : 2 * SHOWN + size].tolist() if size else []
         weights = numbers[4 + SHOWN : 4 + SHOWN + size].tolist() if size else []
         return Found(
@@ -359,13 +359,8 @@ class LabelIndex:
     def _rebuild(self) -> None:
         self._ix = kernels.packed(kernels.Index(P=self.block, space=self.space, **self._arrays))
         slots = len(self._arrays["start"])
-        if slots != len(self._scratch[0]):
-            self._scratch = (
-                np.empty(slots),
-                np.empty(slots),
-                np.empty(slots, np.int8),
-                np.empty(slots, np.int64),
-            )
+        if slots != self._scratch[0].shape[1]:
+            self._scratch = np.empty((3, slots)), np.empty((2, slots), np.int64)
 
 
 @cache

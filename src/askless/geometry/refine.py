@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from askless.geometry.active_set import axpy, dot, products
+from askless.geometry.active_set import axpy, dot, place_of_largest, products
 from askless.geometry.bounds import gather, gram_bounds, span_bounds
 from askless.geometry.index import keep_direction
 from askless.geometry.jit import part
@@ -30,7 +30,7 @@ FIRST = 24  # examples that a projection starts from
 ROUNDOFF = 2.0**-53  # of float64
 REL = 1e-12  # relative slack on an interval from the vectors
 NEARLY = 1.0 + 1e-7  # how much further than the bound the point may lie that evidence spans
-BINS = 128  # in which values are counted to find the largest of them
+GROUPS = 64  # of values, to find about the largest of all
 MEMO = 8  # projections remembered within one search
 
 
@@ -79,35 +79,32 @@ def new_entry(memo):
 
 @part(allocates=True, nan=False)
 def about_the_largest(x, n, room, top):
-    """Write the positions of some `room` of the first n values into `top`, the largest among them; returns how many.
+    """Write the positions of some `room` of the first n values into `top`, the largest first; returns how many.
 
-    By counting in bins, which is faster than to keep a sorted list: all the larger ones are there, and of those in
-    the bin at the edge the first.
+    Those that reach `edge`: take the largest of each of 64 groups; it is the one that comes at two thirds of `room`. At
+    least so many reach it and seldom many more, of which the last are left out. A sorted list takes longer.
     """
-    most, least, largest = x[0], x[0], 0
+    peaks, edge, count, found = np.full(GROUPS, -np.inf), np.inf, 1, False
+    full = n - n % GROUPS
+    for j in range(0, full, GROUPS):
+        for g in range(GROUPS):
+            peaks[g] = x[j + g] if x[j + g] > peaks[g] else peaks[g]
+    for g in range(n - full):
+        peaks[g] = x[full + g] if x[full + g] > peaks[g] else peaks[g]
+    for g in range(GROUPS):
+        above = 0
+        for h in range(GROUPS):
+            above += peaks[h] > peaks[g]
+        if above < room - room // 3 and peaks[g] < edge:
+            edge = peaks[g]
+    most = peaks[place_of_largest(peaks, GROUPS)]
     for j in range(n):
-        least = x[j] if x[j] < least else least
-        if x[j] > most:
-            most, largest = x[j], j
-    per = BINS / (most - least) if most > least else np.inf
-    spare, edge = room, 0
-    counts = np.zeros(BINS, np.int64)
-    if n > room and per < 1e300:  # else any will do
-        for j in range(n):
-            counts[min(BINS - 1, int((most - x[j]) * per))] += 1
-        while counts[edge] <= spare:
-            spare -= counts[edge]
-            edge += 1
-    else:
-        per = 0.0
-    top[0] = largest
-    count, spare = 1, spare - (edge == 0)
-    for j in range(n):
-        bin_ = min(BINS - 1, int((most - x[j]) * per))
-        if j != largest and (bin_ < edge or (bin_ == edge and spare > 0)):
-            top[count] = j
-            count += 1
-            spare -= bin_ == edge
+        if x[j] >= edge:
+            if x[j] == most and not found:
+                top[0], found = j, True
+            elif count < room:
+                top[count] = j
+                count += 1
     return count
 
 

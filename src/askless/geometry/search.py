@@ -233,7 +233,7 @@ def next_of_two(alive, m, low, high, level, best, second, rl, tau2, zero):
 
 @kernel
 def settle(
-    held, labels, query, b, eps, scale, tau, zero, hulls, exact, most, low_, high_, level_, alive_, numbers, places,
+    held, labels, query, b, eps, scale, tau, zero, hulls, exact, most, values, marks, numbers, places,
 ):  # fmt: skip
     """Everything about one query: the status, the best label and the next with their intervals, the labels to suggest,
     the examples that span the nearest point of the best (for a guess), the labels whose hull contains the query.
@@ -244,9 +244,10 @@ def settle(
     """
     ix = opened(held)
     q, qq, eps, zero = measured(ix, query, eps, scale, zero)
-    low, high, level, alive = low_[:labels], high_[:labels], level_[:labels], alive_[:labels]
+    near, low, high = values[0, :labels], values[1, :labels], values[2, :labels]
+    level, alive = marks[0, :labels], marks[1, :labels]
     scratch = (low, high, level, alive)
-    nearest_examples(ix, b, qq, eps, high)
+    nearest_examples(ix, b, qq, eps, near, high)
     likely = nearest_by_high(high, min(SHOWN + 1, labels))
     best = likely[0]
     kept = make_memo(most, q.shape[0], ix.space)
@@ -267,7 +268,7 @@ def settle(
     if status == GUESS:
         explain(ix, best, q, qq, b, eps, hulls, zero, scratch, memo)
     slots = suggestions(likely, alive, m, best, high, min(SHOWN, labels))
-    found = report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places)
+    found = report(ix, b, status, best, slots, m, floor, zero, near, scratch, memo, numbers, places)
     hold(kept)
     return found
 
@@ -290,7 +291,7 @@ def measured(ix, query, eps, scale, zero):
 
 
 @part
-def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, places):
+def report(ix, b, status, best, slots, m, floor, zero, near, scratch, memo, numbers, places):
     """What the store makes its answer from: (status, labels to suggest, labels that contain the query, evidence).
 
     In `numbers`, as distances: low and high of the best, of the nearest other label, then high of the labels to
@@ -314,7 +315,7 @@ def report(ix, b, status, best, slots, m, floor, zero, scratch, memo, numbers, p
     for t in range(slots.shape[0]):
         numbers[4 + t] = np.sqrt(2.0 * high[slots[t]])
         places[t] = slots[t]
-        places[SHOWN + t] = nearest_row(ix, slots[t], b)
+        places[SHOWN + t] = nearest_row(ix, slots[t], b, near)
     entry = recall(memo, best)
     size = memo.size[entry] if entry >= 0 and status == GUESS else 0
     at, members, picked, weights = ix.start[best], ix.members, memo.picked, memo.weights
