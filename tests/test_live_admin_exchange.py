@@ -294,6 +294,24 @@ def test_blank_rows_are_left_out_over_http_where_that_is_asked_for(database: Dat
         assert [row["text"] for row in served.expert.get(f"{desk}/examples").json()["items"]] == ["my parcel is late"]
 
 
+def test_columns_are_named_over_http_as_on_the_command_line(database: Database) -> None:
+    rows = "Frage;Thema\nWo ist mein Päckchen?;Lieferung\n".encode("cp1252")
+    with serving(database) as served:
+        desk = served.make_desk("shop")
+        send = partial(served.admin.post, f"{desk}/import", files={"file": ("x.csv", rows, "text/csv")})
+        named = {"text": "Frage", "label": "Thema", "delimiter": ";", "encoding": "cp1252"}
+        for missing, said in {"label": "with ?label=;", "encoding": "say ?encoding=cp1252"}.items():
+            refused = send(params={name: value for name, value in named.items() if name != missing})
+            assert refused.status_code == 422
+            assert said in refused.json()["detail"]
+        for wrong in {"encoding": "klingon"}, {"delimiter": ";;"}, {"text": "Antwort"}, {"id": "Nummer"}:
+            refused = send(params=named | wrong)
+            assert (refused.status_code, "--" in refused.json()["detail"]) == (422, False), refused.text
+        assert send(params=named).json()["added"] == 1
+        (row,) = served.expert.get(f"{desk}/examples").json()["items"]
+        assert (row["text"], row["label"]) == ("Wo ist mein Päckchen?", "Lieferung")
+
+
 def count(desks: Desks) -> int:
     with desks.database.read() as connection:
         return int(connection.execute(select(func.count()).select_from(schema.queries)).scalar_one())

@@ -38,6 +38,11 @@ def desks(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desks
         yield desks
 
 
+def count_events(database: Database) -> int:
+    with database.read() as connection:
+        return int(connection.execute(select(func.count()).select_from(schema.events)).scalar_one())
+
+
 def count_new_vectors(database: Database) -> int:
     with database.read() as connection:
         return int(connection.execute(select(func.count()).select_from(schema.new_vectors)).scalar_one())
@@ -203,6 +208,23 @@ def test_examples_without_a_text_are_forgotten_only_where_that_is_allowed(desks:
     assert (row.vector, row.example) == (None, False)
     assert row.label is not None
     check_switched(desks)
+
+
+def test_a_question_without_a_text_that_waits_is_not_lost_unasked(desks: Desks, database: Database) -> None:
+    ask(desks, TEXTS[:10])
+    x = Letters().embed(["a-vector"])[0]
+    desks.submit(NAME, [NewQuery("bare", vector=x)], "client").result()
+    with pytest.raises(Conflicting, match=r"0 examples and 1 open questions .* vectors alone"):
+        reembed.start(desks, NAME, "flipped", ADMIN)
+    job = reembed.start(desks, NAME, "flipped", ADMIN, forget_vectors=True)
+    assert reembed.work(desks, NAME, job.id).status is JobStatus.DONE
+    check_switched(desks)
+    before = count_events(database)
+    (again,) = desks.submit(NAME, [NewQuery("bare", vector=x[:3])], "client").result()  # sent again, as it was then
+    assert (again.key, again.waits) == ("bare", True)
+    assert count_events(database) == before
+    with pytest.raises(InvalidInput, match="have 5 dimensions"):
+        desks.submit(NAME, [NewQuery("new", vector=x[:3])], "client").result()
 
 
 def test_another_process_that_had_the_desk_open_is_switched_too(desks: Desks, database: Database) -> None:

@@ -108,26 +108,31 @@ def test_a_batch_is_begun_while_the_desk_is_busy_and_decided_as_its_queries_one_
     assert_verified(database)  # which decides each of them by itself
 
 
-def test_of_those_that_wait_one_is_begun(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, look_ahead = list[bool](), Submission.look_ahead
+def test_of_those_that_wait_one_at_a_time_is_begun(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, look_ahead, size = list[Submission](), Submission.look_ahead, 256  # one transaction each
 
     def noted(submission: Submission, policy: Policy) -> None:
+        assert not any(other.ahead for other in begun if not (other.future.running() or other.future.done()))
         look_ahead(submission, policy)
-        begun.append(submission.ahead is not None)
+        assert submission.ahead is not None
+        begun.append(submission)
 
-    monkeypatch.setattr(Submission, "look_ahead", noted)
     with a_taught_desk(database) as toy:
-        begun.clear()
+        monkeypatch.setattr(Submission, "look_ahead", noted)
         with kept_busy(toy):
-            sent = [toy.desks.submit(NAME, queries(texts(f"new {k}")), "client") for k in range(4)]
+            sent = [toy.desks.submit(NAME, queries(texts(f"new {k}", size)), "client") for k in range(4)]
+            few = toy.desks.submit(NAME, queries(["a few"]), "client")
             sent[0].cancel()
-        for batch in sent[1:]:
-            assert len(batch.result(30)) == MANY
-        assert begun == [True]
-        with kept_busy(toy):  # the place is free again, whatever came of the first
+            sent[2].cancel()
+        for batch in sent[1], sent[3]:
+            assert len(batch.result(30)) == size
+        assert len(few.result(30)) == 1
+        assert [submission.queries[0].key for submission in begun] == [f"a new {k} 0" for k in range(4)]
+        assert not any(submission.ahead for submission in begun)
+        with kept_busy(toy):  # the place is free again, whatever came of the others
             last = toy.desks.submit(NAME, queries(texts("last")), "client")
         assert len(last.result(30)) == MANY
-        assert begun == [True, True]
+        assert len(begun) == 5
     assert_verified(database)
 
 

@@ -223,6 +223,15 @@ def test_nobody_there_is_a_failure_like_any_other(desk, receiver):
     assert "ConnectError" in desk.the(delivery).last_error
 
 
+def test_a_host_that_turns_out_to_be_of_the_link_is_sent_nothing(desk, receiver, monkeypatch):
+    monkeypatch.setattr(outbox, "is_link_local", "127.0.0.1".__eq__)
+    hook, _ = desk.hook(receiver.url.replace("127.0.0.1", "localhost"))
+    (delivery,) = desk.tell(hook)
+    assert send_until(desk, lambda: desk.the(delivery).status == "dead")
+    assert desk.the(delivery).last_error == "Its host has a link-local address, to which nothing is sent."
+    assert not receiver.got
+
+
 def test_an_answer_without_end_is_left_and_counts_by_its_status(desk, receiver):
     receiver.always = talk
     hook, _ = desk.hook(receiver.url)

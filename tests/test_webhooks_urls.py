@@ -23,6 +23,17 @@ def test_a_plain_address_is_taken(url):
     assert outbox.checked_url(url) == url
 
 
+@pytest.mark.parametrize("host", ["169.254.0.1", "[fe80::1]", "[::ffff:a9fe:1]"])
+def test_a_link_local_address_is_refused(host):
+    with pytest.raises(InvalidInput, match="link-local"):
+        outbox.checked_url(f"http://{host}/hook")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "::1", "2001:db8::1", "localhost", ""])
+def test_other_addresses_are_none_of_the_link(address):
+    assert not outbox.is_link_local(address)
+
+
 @pytest.mark.parametrize(
     "url",
     [

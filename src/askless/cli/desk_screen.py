@@ -92,7 +92,7 @@ def _counts(figures: Statistics) -> list[tuple[str, str]]:
         ("answered by experts", f"{figures.calls:,}{_again(figures.calls_again)}"),
         ("waiting", f"{figures.waiting:,}{_again(figures.waiting_again)}"),
         ("known before", f"{figures.given:,}"),
-        ("wrong guesses, by audits", _rate(figures.audits, "nothing audited yet; set --audit-rate")),
+        ("wrong guesses, by audits", _rate(figures.audits, "nothing audited yet; --audit-rate says how many are")),
     ]
     if figures.shadow_guesses:
         facts.append(("wrong guesses, in shadow mode", _rate(figures.shadow, "none answered yet")))

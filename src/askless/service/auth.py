@@ -62,7 +62,10 @@ class Gate:
                 wait = rate.wait(address)
         refused: Response
         if wait:
-            detail = f"Too many requests: at most {self.service.config.rate:g} a second. Come again in {wait} s."
+            detail = (
+                f"Too many requests: at most {self.service.config.rate:g} a second, counted over "
+                f"{self.service.config.burst_seconds} s. Come again in {wait} s."
+            )
             refused = problem(429, detail, state["request_id"], headers={"Retry-After": str(wait)})
         elif self._needs_login(scope, caller):
             refused = _to_login(scope, caller)

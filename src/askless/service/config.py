@@ -25,7 +25,7 @@ class ServiceConfig:
     """
 
     open: bool = False
-    max_body: int = 2 * MEBIBYTE
+    max_body: int = 4 * MEBIBYTE  # the longest text, each of its characters escaped
     max_bulk_body: int = 32 * MEBIBYTE  # of batches and imports
     max_streams: int = 1000  # long polls and event streams at a time
     rate: float | None = 200.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from askless.service.state import Service
 
 MOST_QUERIES = 1000  # of one batch
-LONGEST_TEXT = 20_000  # characters
+LONGEST_TEXT = 300_000  # characters: a megabyte of emoji and some
 LONGEST_ID = 200
 LONGEST_VECTOR = 16_384
 

@@ -7,12 +7,14 @@ Either is deleted after a while.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -104,7 +106,27 @@ def checked_url(url: str) -> str:
             f"A webhook's URL begins with http:// or https:// and a host, in at most {LONGEST_URL} plain characters; "
             f"found {url[:80]!r}."
         )
+    if is_link_local(host_of(url)):
+        raise InvalidInput(
+            f"A webhook goes to no link-local address, where clouds keep credentials; found {url[:80]!r}."
+        )
     return url
+
+
+def host_of(url: str) -> str:
+    """The host that a checked URL names."""
+    return urlsplit(url).hostname or ""
+
+
+def is_link_local(address: str) -> bool:
+    """Whether this is an address, and one that only machines on the same link know: clouds keep credentials there."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        return found.ipv4_mapped.is_link_local
+    return found.is_link_local
 
 
 def listed(connection: Connection, desk: int) -> list[Webhook]:

@@ -185,7 +185,7 @@ class NewDeskBody(SettingsBody):
 
 
 class EmbedderBody(Body):
-    """Another embedder for a desk. Examples without a text cannot follow: `forget_vectors` lets them go."""
+    """Another embedder for a desk. What came without a text cannot follow: `forget_vectors` lets it go."""
 
     embedder: str = Field(pattern=patterns.EMBEDDER)
     forget_vectors: bool = False

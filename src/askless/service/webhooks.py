@@ -199,6 +199,8 @@ class Courier:
             DELIVERY_HEADER: str(due.id),
         }
         try:
+            if await _leads_to_the_link(due.url):
+                return Refusal("Its host has a link-local address, to which nothing is sent.", final=True)
             async with (
                 asyncio.timeout(self._settings.timeout),
                 http.stream("POST", due.url, content=body, headers=headers) as response,
@@ -250,3 +252,12 @@ class Courier:
     def _note(self, what: str, **fields: Any) -> None:
         if self._log is not None:
             self._log.warning(what, **fields)
+
+
+async def _leads_to_the_link(url: str) -> bool:
+    """Whether the host of the URL has a link-local address by now; one that cannot be found has none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(outbox.host_of(url), None)
+    except OSError:
+        return False
+    return any(outbox.is_link_local(str(place[0])) for *_, place in found)

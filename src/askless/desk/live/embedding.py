@@ -12,7 +12,7 @@ import numpy as np
 
 from askless.desk.live.intake import Submission, ready, ready_vector
 from askless.embed.run import embed_texts
-from askless.errors import InvalidInput, Unavailable
+from askless.errors import Unavailable
 from askless.types import Embedder
 
 _MOST = 64  # submissions embedded together
@@ -107,13 +107,7 @@ class EmbeddingThread:
     def _fill(self, submissions: list[Submission]) -> None:
         embedder = self.embedder
         for submission in submissions:
-            submission.embedder = embedder.id
-            for query in submission.queries:
-                if query.vector is not None and len(query.vector) != embedder.dim:
-                    raise InvalidInput(
-                        f"The vectors of this desk have {embedder.dim} dimensions ({embedder.id}), that of "
-                        f"{query.key!r} has {len(query.vector)}. Use the desk's embedder."
-                    )
+            submission.embedder, submission.dim = embedder.id, embedder.dim
         texts = [q.text for s in submissions for q in s.queries if q.vector is None and q.text is not None]
         rows = iter(embed_texts(embedder, texts)) if texts else iter(())
         for submission in submissions:

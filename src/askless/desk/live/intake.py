@@ -47,11 +47,17 @@ class Submission:
     who: str | None
     future: Future[list[Outcome]] = field(default_factory=Future)
     embedder: str | None = None  # the id of the one that made the vectors, where it was not the caller's own
+    dim: int | None = None  # the dimension of that one's vectors
     ahead: Ahead | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many queries that a look ahead is worth its while."""
+        return len(self.queries) >= _MANY
 
     def look_ahead(self, policy: Policy) -> None:
         """Have the policy begin with the decisions, where there are many and it can do so beside other work."""
-        if len(self.queries) < _MANY or not getattr(policy, "looks_ahead", False):
+        if not self.is_large or not getattr(policy, "looks_ahead", False):
             return
         vectors = [query.vector for query in self.queries if query.vector is not None]
         if len(vectors) == len(self.queries):
@@ -151,6 +157,7 @@ def _new(desk: LiveDesk, submission: Submission, known: dict[str, Any], taken: d
         elif desk.settings.paused:
             raise Refused(f"The desk {desk.row.name!r} is paused and takes no queries; resume it, or try again later.")
         else:
+            _check_dimension(query, submission)
             found[query.key] = _Taken(query, submission.who)
     if ahead is not None and ahead.policy is desk.fold.policy and len(found) == len(submission.queries):
         for new in found.values():
@@ -186,11 +193,20 @@ def _check_same(query: NewQuery, row: Any, embedder: str) -> None:
     if row.erased_at is not None:
         raise Conflicting(f"The query with the id {query.key!r} was erased; send this one under another id.")
     same = row.text == query.text
-    if query.text is None and row.text is None and row.embedder == embedder and query.vector is not None:
+    comparable = row.vector is not None and row.embedder == embedder  # a switch of the embedder leaves no such vector
+    if query.text is None and row.text is None and comparable and query.vector is not None:
         same = row.vector == query.vector.tobytes()
     if not same:
         raise Conflicting(
             f"The id {query.key!r} was used for another query of this desk; send each query under an id of its own."
+        )
+
+
+def _check_dimension(query: NewQuery, submission: Submission) -> None:
+    if query.vector is not None and submission.dim not in (None, len(query.vector)):
+        raise InvalidInput(
+            f"The vectors of this desk have {submission.dim} dimensions ({submission.embedder}), that of "
+            f"{query.key!r} has {len(query.vector)}. Use the desk's embedder."
         )
 
 

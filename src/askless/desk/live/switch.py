@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 
 from askless.desk.live.desk import LiveDesk
+from askless.desk.live.types import TicketStatus
 from askless.embed.run import embed_texts
 from askless.errors import Conflicting, InvalidInput, Unknown
 from askless.ledger import events as kinds
@@ -77,11 +78,12 @@ def start(desk: LiveDesk, spec: str, embedder: str, who: str | None, forget_vect
     other = connection.execute(select(_jobs.c.id).where(running)).scalar()
     if other is not None:
         raise Conflicting(f"Job {other} is changing this desk's embedder already; wait for it, or cancel it first.")
-    lost = len(_without_text(desk))
-    if lost and not forget_vectors:
+    lost, waiting = len(_without_text(desk)), _waiting_without_text(desk)
+    if (lost or waiting) and not forget_vectors:
         raise Conflicting(
-            f"{lost} examples of the desk {desk.row.name!r} came as vectors alone, and without a text they cannot be "
-            "embedded again. Say that they may be forgotten (forget_vectors), or keep the embedder."
+            f"{lost} examples and {waiting} open questions of the desk {desk.row.name!r} came as vectors alone, and "
+            "without a text they cannot be embedded again: the examples would be forgotten, and nothing learned from "
+            "the answers. Say that this may be (forget_vectors, --forget-vectors), or keep the embedder."
         )
     row = {
         "desk": desk.row.id,
@@ -186,6 +188,15 @@ def end(desk: LiveDesk, job: int, status: JobStatus, why: str) -> Job:
 
 def _embeddable(desk: int) -> Any:
     return and_(_queries.c.desk == desk, _queries.c.text.is_not(None), _queries.c.erased_at.is_(None))
+
+
+def _waiting_without_text(desk: LiveDesk) -> int:
+    """How many queries that came as vectors alone wait for an expert."""
+    t = schema.tickets.c
+    mine = and_(t.desk == desk.row.id, t.status == TicketStatus.OPEN.value)
+    alone = and_(mine, _queries.c.text.is_(None), _queries.c.vector.is_not(None))
+    count = select(func.count()).select_from(schema.tickets.join(_queries, t.query == _queries.c.id)).where(alone)
+    return int(desk.entry.connection.execute(count).scalar_one())
 
 
 def _without_text(desk: LiveDesk) -> list[int]:

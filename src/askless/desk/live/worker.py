@@ -13,12 +13,14 @@ from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
 from askless.desk.live import again, snapshot
+from askless.desk.live.begun import Begun
 from askless.desk.live.bus import Bus
 from askless.desk.live.desk import LiveDesk, find_desk
 from askless.desk.live.intake import Submission, submit_all
 from askless.errors import AsklessError, Unavailable, UnknownDesk
 from askless.ledger.database import Database
 from askless.ledger.ledger import DeskRow
+from askless.types import Policy
 
 T = TypeVar("T")
 
@@ -67,7 +69,7 @@ class DeskWorker:
         self._closed = False
         self.gone = False  # whether the desk was deleted
         self._woken = False
-        self._begun: Submission | None = None  # whose decisions were begun ahead
+        self._begun = Begun()
         self._ready_at = 0  # the changes of examples when the policy was last made ready
         self._snapshot_time = -_SNAPSHOT_PAUSE  # when the last snapshot was taken
         self._thread = threading.Thread(target=self._work, name=f"desk {row.name}", daemon=True)
@@ -83,6 +85,10 @@ class DeskWorker:
         """The name of the desk's embedder; blank until the desk is loaded."""
         return self._desk.settings.embedder if self._desk.loaded else ""
 
+    @property
+    def _policy(self) -> Policy | None:
+        return self._desk.fold.policy if self._desk.loaded else None
+
     def run(self, operation: Callable[[LiveDesk], T]) -> Future[T]:
         """Have an operation run; the future is resolved once its transaction is committed, or has failed."""
         job = _Job(operation)
@@ -91,11 +97,7 @@ class DeskWorker:
 
     def submit(self, submission: Submission) -> None:
         """Have queries taken in; the submission's own future is resolved as that of an operation."""
-        desk, waits = self._desk, self._begun
-        if desk.loaded and (waits is None or waits.ahead is None):
-            submission.look_ahead(desk.fold.policy)
-            if submission.ahead is not None:
-                self._begun = submission  # one at a time: others that wait would hold up the one at work
+        self._begun.comes(submission, self._policy)
         self._put(submission)
 
     def wake(self, event: int | None = None) -> None:
@@ -160,6 +162,7 @@ class DeskWorker:
     def _serve(self, items: list[_Item]) -> None:
         """One transaction for all of them; the futures are resolved when it is over."""
         taken, items = items, [item for item in items if item.future.set_running_or_notify_cancel()]
+        self._begun.served(taken, self._policy)
         results, failed = self._transaction(items)
         if isinstance(failed, UnknownDesk) and self._found_anew():
             results, failed = self._transaction(items)
@@ -174,8 +177,6 @@ class DeskWorker:
         for item in taken:
             if isinstance(item, Submission):
                 item.ahead = None  # whatever came of it
-                if self._begun is item:
-                    self._begun = None
 
     def _transaction(self, items: list[_Item]) -> tuple[list[_Result], Exception | None]:
         """What came of each of them, or why nothing of all this was done."""

@@ -13,7 +13,9 @@ from typing import IO, Annotated, Literal
 
 from fastapi import APIRouter, File, Query, Response, UploadFile
 from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, Field
 
+from askless.datasets.delimited import separator_named
 from askless.desk.live import give
 from askless.desk.live.blanks import without_blanks
 from askless.desk.live.exchange import FORMATS, GivenExample, export, read_examples
@@ -28,10 +30,25 @@ from askless.service.state import Service
 router = APIRouter(prefix="/desks/{desk}", tags=["import and export"])
 
 Format = Literal["csv", "jsonl", "parquet"]
+Name = Annotated[str | None, Field(min_length=1, max_length=200, pattern=patterns.TEXT)]
+_OPTION = re.compile(r"(?:(?<=say )--(encoding) |--(text|label|encoding|delimiter)\b)")  # of the command line
 _PIECE = 1 << 16
 _MOST_ROWS = 500_000
 _MOST_BYTES = 1 << 28
 _ANY_FORMAT = {media: {"schema": {"type": "string", "format": "binary"}} for media in FORMATS.values()}
+
+
+class Reading(BaseModel):
+    """How a file of examples is read; its columns are found by their usual names where they are not named here."""
+
+    format: Format = Field("csv", description="Of the file.")
+    text: Name = Field(None, description="The column of the texts.")
+    label: Name = Field(None, description="The column of the labels.")
+    id: Name = Field(None, description="The column of your own ids.")
+    answer: Name = Field(None, description="The column of the labels' answer texts.")
+    encoding: Name = Field(None, description="Of a CSV or JSON lines file, where it is not UTF-8.")
+    delimiter: Name = Field(None, description="Between the cells of a CSV file: one character, or `tab`.")
+    skip_blank: bool = Field(False, description="Leave out rows with a blank text or label, which are refused else.")
 
 
 class ImportedOut(GivenOut):
@@ -67,17 +84,14 @@ async def take(
     service: TheService,
     at: Admin,
     file: Annotated[UploadFile, File(description="A table with a column of texts and one of labels.")],
-    format: Annotated[Format, Query(description="Of the file.")] = "csv",
-    skip_blank: Annotated[
-        bool, Query(description="Leave out rows with a blank text or label, which are refused else.")
-    ] = False,
+    reading: Annotated[Reading, Query()],
 ) -> Response:
     """Give the examples of a table: all its rows are checked before the first is taken.
 
     The name of the file is not used; in a file that a desk exported only the examples count. A column `answer` has the
     labels' answer texts; one that the desk has already stays.
     """
-    return JSONResponse(await asyncio.to_thread(_imported, service, at, file.file, format, skip_blank), 201)
+    return JSONResponse(await asyncio.to_thread(_imported, service, at, file.file, reading), 201)
 
 
 def _exported(service: Service, desk: int, format: Format) -> IO[bytes]:
@@ -99,20 +113,20 @@ async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:
         file.close()
 
 
-def _imported(service: Service, at: AtDesk, sent: IO[bytes], format: Format, skip_blank: bool) -> dict[str, int]:
+def _imported(service: Service, at: AtDesk, sent: IO[bytes], reading: Reading) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"examples.{format}"
+        path = Path(folder) / f"examples.{reading.format}"
         with path.open("wb") as file:
             shutil.copyfileobj(sent, file)
         try:
-            _check_size(path, format)
-            read = read_examples(path)
-            examples = without_blanks(read.examples) if skip_blank else read.examples
+            _check_size(path, reading.format)
+            columns = reading.model_dump(include={"text", "label", "id", "answer", "encoding"})
+            read = read_examples(path, separator=separator_named(reading.delimiter), **columns)
+            examples = without_blanks(read.examples) if reading.skip_blank else read.examples
             _check_rows(examples)
-        except UnreadableFile as error:
-            raise InvalidInput(str(error).replace(str(path), "the file")) from error
-        except InvalidInput as error:
-            raise InvalidInput(str(error).replace(str(path), "the file")) from None
+        except (UnreadableFile, InvalidInput) as error:
+            said = _OPTION.sub(lambda option: f"?{option[1] or option[2]}=", str(error)).replace(str(path), "the file")
+            raise InvalidInput(said) from (error if isinstance(error, UnreadableFile) else None)
         given = give.give(service.desks, at.desk, examples, at.who)
         return asdict(given) | {"left_out": read.left_out, "blank": len(read.examples) - len(examples)}
 
