@@ -166,6 +166,21 @@ def test_nearly_inside_a_cone_whose_examples_are_all_far(mode: dict[str, str]) -
 
 
 @pytest.mark.parametrize("space", SPACES)
+def test_a_point_inside_a_hull_of_examples_that_came_twice_once_rounded(space: str) -> None:
+    """Columns that all but depend on each other take away a residual with which they have next to no inner product."""
+    for seed in range(max(50, int(500 * SHARE))):
+        rng = np.random.default_rng(seed)
+        once = rng.normal(size=(int(rng.integers(2, 6)), int(rng.integers(2, 8))))
+        P = np.vstack([once, once.astype(np.float32)])
+        q = rng.dirichlet(np.ones(len(P))) @ P
+        found = project(q, P, space)
+        scale = scale_of(q, P, space)
+        assert found.distance <= 1e-11 * scale
+        assert in_hull(q, P, space=space)
+        check_weights(Case("copies", space, q, P), found)
+
+
+@pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("name", GENERATORS)
 def test_nearest_agrees_with_the_reference(name: str, space: str) -> None:
     for case in cases(name, space, CASES // 4 + 1, seed=1):

@@ -551,6 +551,15 @@ def test_a_changed_store_decides_as_a_fresh_one(space: str, d: int) -> None:
 
 
 @pytest.mark.parametrize("space", SPACES)
+def test_a_stream_of_another_dimension_than_the_first_example_is_refused(space: str) -> None:
+    store = ExampleStore(space)
+    block = store.block(np.ones((3, 3)))
+    store.append([1.0, 2.0, 3.0, 4.0], "a")
+    with pytest.raises(InvalidInput, match=r"4 .*3|3 .*4"):
+        block.nearest_two(0)
+
+
+@pytest.mark.parametrize("space", SPACES)
 def test_threads_decide_while_one_appends(space: str) -> None:
     """Appending only brings hulls nearer, so every answer must fit between the first and the last store."""
     rng = np.random.default_rng(6)

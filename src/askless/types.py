@@ -210,9 +210,9 @@ class Guess:
     """A label given without asking.
 
     `distance` is the distance to that label's hull (or whatever the policy measures), `ratio` the distance over
-    that of `runner_up`, as a certified upper bound: the true ratio is at most this. `evidence` names the examples
-    that span the nearest point of the hull, with their weights. `probability` is how likely the label is to be
-    right, where the policy has that to give.
+    that of `runner_up`, both as certified upper bounds: the search stops once the guess is settled. `evidence` names
+    the examples that span a point of the hull at that distance, with their weights. `probability` is how likely the
+    label is to be right, where the policy has that to give.
     """
 
     label: Label

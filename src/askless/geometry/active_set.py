@@ -22,6 +22,8 @@ from askless.geometry.jit import part
 
 AT_ONCE = 8  # columns that enter between two solves with the triangle
 AGAIN = 0.1  # share of a squared length below which a pass of Gram-Schmidt is repeated
+SHORT = 1e-3  # a residual so short is made orthogonal to the basis once more before it is trusted
+ROUNDED = 2e-16  # what is rounded off a target of norm 1: no column can gain what is less
 PIVOT = 1e-13  # a column whose new part is shorter than this, relative to itself, adds nothing that can be computed
 
 
@@ -140,7 +142,7 @@ def enter_column(Z, c, basis, R, rhs, res, k, along):
     for i in range(dp):
         v[i] *= scale
         gain += v[i] * res[i]
-    if not gain > 0.0:
+    if not gain > ROUNDED:
         return False
     R[k, k] = scale
     rhs[k] = gain
@@ -185,8 +187,15 @@ def sharpen(basis, rhs, res, k, along):
 
 @part
 def tolerance(square):
-    """What may be rounding in the inner product of a unit column and a residual of this squared length."""
-    return max(1e-14 * np.sqrt(square), 2e-16)
+    """What may be rounding in the inner product of a unit column and a residual of this squared length.
+
+    Columns that nearly depend on the basis can take away a residual with which they have next to no inner product, so
+    that of a short one counts; whether it is rounding alone is seen when the column enters, by what it gains.
+    """
+    length = np.sqrt(square)
+    if length <= ROUNDED:
+        return length
+    return 1e-14 * length if length < SHORT else max(1e-14 * length, ROUNDED)
 
 
 @part
@@ -200,11 +209,12 @@ def solve_columns(Z, m, passive, chosen, a, basis, R, rhs, res, k, trial, gradie
     dp = res.shape[0]
     at_once, square, enough = AT_ONCE, np.inf, -1.0
     for _ in range(3 * m + 30):
-        found, left = False, 0.0
-        for i in range(dp):
-            left += res[i] * res[i]
+        found, left = False, dot(res, res, dp)
         if left >= square * (1.0 - 1e-13):
             at_once = 1
+        if left < SHORT * SHORT:
+            sharpen(basis, rhs, res, k, trial)
+            left = dot(res, res, dp)
         square, tol = left, tolerance(left)
         products(Z, m, res, gradient)
         for j in range(m):

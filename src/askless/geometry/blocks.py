@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry.nearest import NearestTwo
+from askless.inputs import as_matrix
 
 if TYPE_CHECKING:
     from askless.geometry.store import ExampleStore
@@ -60,6 +61,8 @@ class QueryBlock:
         """The product of the block that starts at query i with all examples."""
         store = self._store
         self._index = index = store.index
+        if self._X.shape[1] != index.dim:  # the first example came after the block was made
+            as_matrix(self._X, index.dim)
         self._first, self._last = i, min(len(self._X), i + block_rows(index.size))
         self._queries = store.rounded(self._X[i : self._last])
         rows = self._last - i

@@ -364,10 +364,10 @@ def lean_on_origin(held, i):
     for j in range(k):
         row = rows[picked[j]]
         ix.vw[at + picked[j]] = weights[j]
-        axpy(weights[j], ix.P[row], center, d)
+        axpy(weights[j] * ix.scales[row], ix.P[row], center, d)
     ix.cc[i] = dot(center, center, d)
     for j in range(n):
-        ix.gw[at + j] = dot(ix.P[rows[j]], center, d)
+        ix.gw[at + j] = ix.scales[rows[j]] * dot(ix.P[rows[j]], center, d)
     settle_reference(ix, i)
     if B >= 0:
         ix.center[B] = center
