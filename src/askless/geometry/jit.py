@@ -165,9 +165,14 @@ def cache_folder() -> str:
 
 @contextmanager
 def told_of_compiling() -> Iterator[None]:
-    """Say on stderr, once, that kernels are being compiled; where they are loaded from the cache, nothing."""
-    with events.install_listener("numba:compile", _Teller()):
+    """Say on stderr, once a process, that kernels are being compiled; where they are loaded from the cache, nothing."""
+    with events.install_listener("numba:compile", _teller()):
         yield
+
+
+@cache
+def _teller() -> _Teller:
+    return _Teller()
 
 
 class _Teller(events.Listener):  # type: ignore[misc]  # numba publishes no types
