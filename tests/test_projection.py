@@ -146,6 +146,19 @@ def test_intervals_hold_on_cones_that_nearly_hold_a_line() -> None:
             assert found.gap <= CLOSE
 
 
+def test_a_cone_that_holds_a_plane_by_a_few_roundings_has_no_false_bound() -> None:
+    """Two of these lie opposite each other but for 4e-15, on the side that makes the query an inner point."""
+    P = np.array([
+        [-7.4574979602264668e-01, -5.8453984944896758e-12],
+        [1.3654456867639946e00, 1.0697705941868564e-11],
+        [-6.2912712253221059e-01, -2.3116420426221261e-12],
+        [7.9100467363597460e-01, 7.9825755828344255e-12],
+        [-5.6607695328545393e-01, 9.8569449538378331e-12],
+    ])  # fmt: skip
+    found = distance_to_cone(np.array([-0.8601389930423824, -0.00309535697270613]), P)
+    assert found.low <= CLOSE
+
+
 _NEARLY_INSIDE = """
 import numpy as np
 from askless.geometry.projection import distance_to_cone

@@ -22,7 +22,7 @@ from askless.geometry.active_set import dot, tolerance
 from askless.geometry.jit import part
 from askless.geometry.work import SPHERE
 
-FEASIBLE = 16.0  # times what rounding may add to an inner product with the residual: up to this it may be zero
+FEASIBLE = 4.0  # times a product's rounding: that of the residual, of the example and of the sum below come to its own
 LINE = 1e-14  # a hull that comes this near to the origin counts as holding it: what is left may be rounding
 ROUNDOFF = 2.0**-53  # of float64
 
