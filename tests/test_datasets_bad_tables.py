@@ -127,6 +127,15 @@ def test_the_option_is_named_where_it_helps(tmp_path: Path, name: str, contents:
         assert read_table(tmp_path / name, on_bad_rows="skip").texts == ["a"]
 
 
+def test_one_column_of_texts_with_commas_is_told_its_cure(tmp_path: Path) -> None:
+    contents = b"text\nplease, block my card\nwhere is it\n"
+    message = refused(tmp_path / "bad.csv", contents)
+    assert "has 2 fields where the header has 1 (commas separate them)" in message
+    assert "say --delimiter tab if the file has but one column" in message
+    assert read_table(tmp_path / "bad.csv", separator="\t").texts == ["please, block my card", "where is it"]
+    assert "--delimiter tab" not in refused(tmp_path / "bad.csv", contents.replace(b", ", b"\t"), separator="\t")
+
+
 def test_many_quotes_that_never_close_are_no_trap(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("text,label\n" + 'a,"b\n' * 20_001 + "c,d\n")
     found = read_table(tmp_path / "bad.csv", on_bad_rows="skip")

@@ -54,6 +54,27 @@ def test_a_file_is_described_with_a_plot(tmp_path: Path) -> None:
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_file_is_described_with_the_separator_it_has(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("text:label\na, b:x\nc, d:y\n")
+    assert "2 texts under 2 labels" in shown("describe", str(tmp_path / "t.csv"), "--delimiter", ":")
+
+
+def test_a_sheet_of_a_workbook_is_described_and_named(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl comes with the extra askless[files]")
+    book = openpyxl.Workbook()
+    book.active.title = "Notes"
+    for row in (["text"], ["a note"]):
+        book.active.append(row)
+    sheet = book.create_sheet("Tickets")
+    for row in (["text", "label"], ["abc", "x"], ["def", "y"]):
+        sheet.append(row)
+    book.save(tmp_path / "t.xlsx")
+    text = shown("describe", str(tmp_path / "t.xlsx"))
+    assert "1 text without labels" in text
+    assert "Of t.xlsx the sheet 'Notes' is read, and not 'Tickets'; --sheet names another." in text
+    assert "2 texts under 2 labels" in shown("describe", str(tmp_path / "t.xlsx"), "--sheet", "Tickets")
+
+
 def test_a_blank_text_is_no_text_of_the_description(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("text,label\nabc,a\n,a\nabcdef,b\n  ,c\n")
     text = shown("describe", str(tmp_path / "t.csv"))

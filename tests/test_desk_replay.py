@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from askless.desk.cases import Status
 from askless.desk.desk import Desk
 from askless.desk.questions import Question
+from askless.desk.texts import key_of
 from askless.ledger import events as kinds
 from toy_desk import ledger_of, open_toy, some_texts, standing_of
 
@@ -75,6 +78,64 @@ def test_undone_acts_never_were_and_kills_change_nothing(policy: str, audit_rate
         assert again.book.state.history == twin.book.state.history
         ledger_of(again).close()
         ledger_of(twin).close()
+
+
+given_acts = st.lists(
+    st.sampled_from(["answer", "answer", "other", "skip", "undo", "kill", "give", "give", "withdraw"]), max_size=35
+)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("audit_rate", [0.0, 0.3])
+@SOME
+@given(script=given_acts)
+def test_labels_given_and_withdrawn_are_what_a_replay_says(policy: str, audit_rate: float, script: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.askless"
+        desk = opened(path, policy, audit_rate)
+        for number, act in enumerate(script):
+            if act == "kill":
+                desk = killed(desk, path, policy, audit_rate)
+            elif act == "undo":
+                desk.undo()
+            elif act == "give":
+                ids = [desk.id_of(text) for text in TEXTS[number % 7 :: 7]]
+                desk.give([(id, f"given {number % 2}") for id in ids if id is not None], "file")
+            elif act == "withdraw":
+                before = [case.query.id for case in desk.cases() if case.status is Status.ANSWERED]
+                given = [case.query.id for case in desk.cases() if case.status is Status.GIVEN]
+                assert desk.withdraw(list(desk.book.queries), "another file") == (0, 0)
+                assert desk.withdraw(list(desk.book.queries), "file").labels == len(given)
+                assert {desk.case(id).status for id in given} <= {Status.WAITING}
+                assert [case.query.id for case in desk.cases() if case.status is Status.ANSWERED] == before
+            elif (question := desk.next()) is not None:
+                do(desk, question, act)
+            sure = [case for case in desk.cases() if case.status in (Status.ANSWERED, Status.GIVEN)]
+            assert desk.book.state.labels == Counter(case.label for case in sure)
+            assert set(desk.book.state.near.ids) == {c.query.id for c in sure if c.query.vector is not None}
+        again = killed(desk, path, policy, audit_rate)
+        assert standing_of(again) == standing_of(desk)
+        assert again.book.state.labels == desk.book.state.labels
+        assert again.book.state.acts == desk.book.state.acts
+        assert again.book.state.history == desk.book.state.history
+        assert again.book.state.reviewed_to == desk.book.state.reviewed_to
+        ledger_of(again).close()
+
+
+def test_guesses_of_a_label_that_was_withdrawn_are_made_again(tmp_path: Path) -> None:
+    desk = open_toy(tmp_path / "t.askless", TEXTS, "ghc:0.9", spread=0.05)
+    labels = {desk.book.ids[key_of(text)]: text[0].upper() for text in TEXTS[:8] if text[0] in "ab"}
+    desk.give(labels.items(), "file")
+    while (question := desk.next()) is not None:
+        desk.skip(question)
+    stale = [case.query.id for case in desk.cases() if case.status is Status.GUESSED]
+    assert stale
+    assert desk.withdraw(labels, "file", coming=["A", "B"]) == (len(labels), 0)
+    assert {desk.case(id).status for id in stale} == {Status.GUESSED}
+    desk.give(labels.items(), "file")
+    assert desk.withdraw(labels, "file") == (len(labels), len(stale))
+    assert {desk.case(id).status for id in stale} == {Status.WAITING}
+    ledger_of(desk).close()
 
 
 def test_every_decision_is_that_of_a_policy_with_the_events_it_had_seen(tmp_path: Path) -> None:

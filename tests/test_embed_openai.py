@@ -216,11 +216,20 @@ def refusal(act, server, texts=("a",), **options) -> str:
 
 
 def test_a_quota_that_is_used_up(server):
-    says = refusal(do(429, "You exceeded your current quota", "insufficient_quota"), server)
+    start = time.monotonic()
+    says = refusal(do(429, "You exceeded your current quota", "insufficient_quota"), server, retries=6)
     assert "refuses more requests (429)" in says
     assert "You exceeded your current quota" in says
     assert "quota of the account" in says
-    assert len(server.requests) == 2  # once more, as asked
+    assert len(server.requests) == 1  # no pause mends it
+    assert time.monotonic() - start < 2.0
+
+
+@pytest.mark.parametrize("content", [b"<html>slow down</html>", {"error": "slow"}, [1], {"error": {"code": None}}])
+def test_any_other_429_is_passing(server, content):
+    server.script.append(lambda handler, body: handler.send(429, content))
+    assert np.allclose(make_embedder("openai:m").embed(["a"]), [unit("a")], atol=1e-6)
+    assert len(server.requests) == 2
 
 
 def test_a_wrong_key(server):

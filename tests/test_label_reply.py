@@ -29,6 +29,8 @@ CHOICES = ["track order", "2", ":s"]
         ("return item", Reply(Act.LABEL, "return item")),
         ("skip", Reply(Act.LABEL, "skip")),
         ("cafe\u0301", Reply(Act.LABEL, "café")),
+        ("return\nitem", Reply(Act.LABEL, "return item")),
+        ("=return \t  item\u00a0now", Reply(Act.LABEL, "return item now", exact=True)),
         (":s", Reply(Act.SKIP)),
         (":SKIP", Reply(Act.SKIP)),
         (":u", Reply(Act.UNDO)),
@@ -50,11 +52,17 @@ def test_what_is_unclear_says_what_to_type(line: str, word: str) -> None:
     assert word in reply.message
 
 
+@pytest.mark.parametrize("typed", ["return item", "return  item", "return\nitem"])
+def test_a_known_label_that_differs_by_white_space_alone_is_meant(typed: str) -> None:
+    assert understood(typed, [], ["x", "return\u00a0item"]).label == "return\u00a0item"
+    assert understood(f"={typed}", [], ["x", "return\u00a0item", "return item"]).label == "return item"
+
+
 @given(st.text())
 def test_every_label_can_be_typed(label: str) -> None:
     from askless.desk.texts import normal
 
-    wanted = normal(label)
+    wanted = " ".join(normal(label).split())
     reply = understood(f"={label}", [])
     assert reply.act is (Act.LABEL if wanted else Act.UNCLEAR)
     assert reply.label == wanted

@@ -271,12 +271,13 @@ def test_forced_guesses_name_the_closest_example_and_no_empty_figure(run: Run) -
     assert {row["confidence"] for row in rows} == {""}  # it is still exploring
 
 
-def test_one_label_is_worth_a_word_only_where_nothing_was_guessed(run: Run) -> None:
+def test_one_label_is_worth_a_word_also_where_guesses_were_forced(run: Run) -> None:
     write("t.csv", TEXTS)
     assert "guessing needs two" in run("t.csv", "--max-questions", "5", answers="same\n" * 5)[1]
     write("u.csv", TEXTS)
     out = run("u.csv", "--max-questions", "2", answers="same\n" * 2)[1]
-    assert "guessing needs two" not in out
+    assert "guessed, unsure 3 because of --max-questions" in out
+    assert "All answers have one label so far, 'same'; guessing needs two to compare." in out
 
 
 def test_audits_turned_on_later_draw_from_the_guesses_of_before(run: Run) -> None:

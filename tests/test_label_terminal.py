@@ -95,6 +95,20 @@ def test_a_tab_typed_at_once_completes_and_the_only_label_stays(folder: Path, ty
     assert labels_in(folder / "t.labelled.csv")[:3] == ["Track Order", "block card", "Track Order"]
 
 
+def test_a_pasted_line_break_is_a_space_of_the_label(folder: Path) -> None:
+    terminal = Terminal(folder, "t.csv", "--policy", "always-ask", "--no-second-pass")
+    terminal.answer("track order")
+    terminal.prompt()
+    terminal.child.send("\x1b[200~track\norder\x1b[201~")
+    terminal.type("")
+    terminal.prompt()
+    terminal.child.send("\x1b[200~close  my\naccount\x1b[201~")
+    terminal.type("")
+    terminal.answer(":q")
+    terminal.end()
+    assert labels_in(folder / "t.labelled.csv")[:3] == ["track order", "track order", "close my account"]
+
+
 def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(folder: Path) -> None:
     terminal = Terminal(folder, "t.csv")
     terminal.answer("track order")

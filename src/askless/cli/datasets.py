@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from askless.cli.tables import DelimiterOption, EncodingOption, SheetOption
 from askless.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def describe(
     label: Annotated[
         str | None, typer.Option(help="The file's column of labels.", show_default="the one called label")
     ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="The file's encoding, such as cp1252.", show_default="utf-8")
-    ] = None,
+    encoding: EncodingOption = None,
+    delimiter: DelimiterOption = None,
+    sheet: SheetOption = None,
     plot: Annotated[
         Path | None, typer.Option(help="A .png, .svg or .pdf file for a plot of the labels' sizes.")
     ] = None,
@@ -103,11 +104,21 @@ def describe(
     from askless.cli.datasets_screen import print_description, print_origin, save_sizes
     from askless.cli.progress import working
     from askless.datasets.catalogue import DATASETS
+    from askless.datasets.delimited import separator_named
     from askless.datasets.folder import data_folder
     from askless.datasets.source import read_source
 
     with working(f"reading {name}"):
-        found = read_source(name, text=text, label=label, data_dir=data_dir, encoding=encoding, to_replay=False)
+        found = read_source(
+            name,
+            text=text,
+            label=label,
+            data_dir=data_dir,
+            encoding=encoding,
+            separator=separator_named(delimiter),
+            sheet=sheet,
+            to_replay=False,
+        )
     if plot is not None and not found.labels:
         raise InvalidInput(f"{found.name} has no labels whose sizes --plot could draw; name their column with --label.")
     print_description(console(), found)

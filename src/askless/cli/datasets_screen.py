@@ -63,6 +63,8 @@ def print_description(console: Console, found: LabelledTexts) -> None:
     lengths = sorted(map(len, found.texts))
     repeated = len(found.texts) - len(set(found.texts))
     console.print(f"[bold]{escape(found.name)}[/bold]")
+    for remark in found.remarks:
+        console.print(escape(remark), soft_wrap=True)
     console.print(f"{_counted(len(found), 'text')} {_under(len(sizes))}", _splits(found), sep="")
     if found.unlabelled:
         console.print(f"{found.unlabelled:,} more have no label and are left out")

@@ -52,6 +52,9 @@ def label(
     seed_label: Annotated[
         str | None, typer.Option(help="Its column of labels.", show_default="that of --label-column")
     ] = None,
+    seed_encoding: Annotated[
+        str | None, typer.Option(help="Its encoding, such as cp1252.", show_default="UTF-8, else that of --encoding")
+    ] = None,
     audit_rate: Annotated[
         float | None,
         typer.Option(help="The share of guesses asked as well, blind, to measure errors.", show_default="0"),
@@ -92,6 +95,7 @@ def label(
     beside the file at once, and the same command goes on where it was.
     """
     from askless.cli.label_open import Wishes
+    from askless.cli.label_output import refuse_long
     from askless.cli.label_rows import Layout, read_rows
     from askless.datasets.delimited import separator_named
     from askless.errors import InvalidInput
@@ -111,9 +115,12 @@ def label(
         seed_file,
         seed_text,
         seed_label,
+        seed_encoding,
         encoding,
     )
     kept = ledger or (None if oracle is not None else file.with_name(f"{file.name}.askless"))
+    if kept is not None:
+        refuse_long(kept, "--ledger", "-journal")  # which SQLite keeps beside it
     _label(file, rows, wishes, label_column, kept, _output(file, out, force, oracle), fresh, oracle)
 
 
@@ -155,13 +162,13 @@ def _label(
             output.check(desk)
         stack.pop_all()
     with ledger:
-        for note in notes if aside is None else [f"The old ledger is now {aside.path}.", *notes]:
-            _say(screen, note)
         session = Session(desk, _expert(screen, rows, desk, oracle), screen)
         finish = partial(_finish, screen, ledger, rows, desk, label_column, output, fresh)
         try:
+            for note in notes if aside is None else [f"The old ledger is now {aside.path}.", *notes]:
+                _say(screen, note)
             ending = session.run()
-        except Exception:
+        except (Exception, SystemExit):  # by which Rich leaves when nobody reads the standard output any more
             _rescue(screen, partial(finish, Ending.FAILED, session.seconds_an_answer))
             raise
         finish(ending, session.seconds_an_answer)
@@ -204,18 +211,26 @@ def _finish(
 
     if ending in (Ending.INTERRUPTED, Ending.FAILED):
         ledger.rollback()  # half of an entry, if it came at such a moment; the whole ones are on the disk
-    if output is not None:
-        output.write(rows, desk, label_column)
+    failure = None if output is None else output.failure(rows, desk, label_column)
     print_summary(screen, rows, desk, pace)
     if rows.truth:
         print_dry_run(screen, rows, desk, desk.book.settings.costs)
-    print_files(screen, None if output is None else output.path, ledger.path)
-    if ending is not Ending.DONE and ledger.path is not None:
+    print_files(screen, None if output is None or failure is not None else output.path, ledger.path)
+    if (failure is not None or ending is not Ending.DONE) and ledger.path is not None:
         again = "the same command without --fresh" if fresh else "the same command"
-        stopped = "Stopped by an error" if ending is Ending.FAILED else "Stopped"
-        _say(screen, f"{stopped}. Every answer is kept; {again} goes on from here.")
+        _say(screen, f"{_how_it_ended(ending)}. Every answer is kept; {again} goes on from here.")
+    if failure is not None:
+        raise failure
     if ending is Ending.INTERRUPTED:
         raise typer.Exit(130)
+
+
+def _how_it_ended(ending: Ending) -> str:
+    from askless.cli.label_session import Ending
+
+    if ending is Ending.DONE:
+        return "The labelled file was not written"
+    return "Stopped by an error" if ending is Ending.FAILED else "Stopped"
 
 
 def _say(screen: Console, message: str) -> None:

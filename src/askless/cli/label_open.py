@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from askless.cli.common import DEFAULT_POLICY, named_policy
+from askless.cli.label_notes import notes_on, overruled_notes, withdrawn_notes
 from askless.cli.label_rows import Rows, by_query, known_labels, order_of
 from askless.cli.label_screen import counted, patient_bar
 from askless.cli.progress import working
-from askless.datasets.columns import looks_like_a_text
 from askless.datasets.written import left_out
 from askless.desk.book import last_settings
-from askless.desk.cases import Status
-from askless.desk.desk import Desk, Taken
+from askless.desk.desk import Desk
 from askless.desk.settings import Settings
 from askless.desk.warm import warm_up
 from askless.errors import AsklessError, InvalidInput, UnreadableFile
@@ -46,7 +47,8 @@ class Wishes:
     seed_file: Path | None = None
     seed_text: str | None = None
     seed_label: str | None = None
-    encoding: str | None = None  # of a seed file that is not UTF-8
+    seed_encoding: str | None = None
+    encoding: str | None = None  # of the file to label: that of a seed file too, where it is not UTF-8
 
     def settings(self, before: Settings | None, texts: int) -> Settings:
         """The settings of this run."""
@@ -88,11 +90,15 @@ def open_desk(ledger: Ledger, rows: Rows, wishes: Wishes, who: str | None, label
     fresh = sum(desk.id_of(text) is None for text in rows.distinct)
     with patient_bar(lambda: "embedding") as show:
         desk.receive(texts, embedder, show)
+    ids = [id for text in rows.distinct if (id := desk.id_of(text)) is not None]
     known = dict(rows.examples(desk))
     before_it = [pair for pair in by_query(desk, list(seeds), list(seeds.values())) if pair[0] not in known]
+    coming = [label for _, label in before_it] + list(known.values())
+    withdrawn = desk.withdraw([id for id in ids if id not in known], "file", coming)  # before the seed file gives them
     taken = [desk.give(before_it, "seed file"), desk.give(known.items(), "file")]
-    desk.attend(id for text in rows.distinct if (id := desk.id_of(text)) is not None)
-    notes = _notes(rows, desk, resumed, fresh, *taken)
+    desk.attend(ids)
+    notes = notes_on(rows, desk, resumed, fresh, *taken)
+    notes += [*withdrawn_notes(withdrawn), *overruled_notes(desk, known)]
     if seed_guesses:
         notes.append(left_out("the seed file", seed_guesses))
     if resumed and wishes.shuffle is not None and not _in_order(desk, texts):
@@ -134,13 +140,15 @@ def _seeds(wishes: Wishes, label_column: str) -> tuple[dict[str, str], int]:
     Where a text has several labels, it is the last.
     """
     if wishes.seed_file is None:
-        if wishes.seed_text is not None or wishes.seed_label is not None:
-            raise InvalidInput("--seed-text and --seed-label are columns of a seed file; name it with --seed-file.")
+        if (wishes.seed_text, wishes.seed_label, wishes.seed_encoding) != (None, None, None):
+            raise InvalidInput(
+                "--seed-text, --seed-label and --seed-encoding say how a seed file is read; name it with --seed-file."
+            )
         return {}, 0
     from askless.desk.texts import normal
 
     label = wishes.seed_label or label_column
-    table = _seed_table(wishes.seed_file, wishes.seed_text, label, wishes.encoding)
+    table = _seed_table(wishes.seed_file, label, wishes)
     labels, guesses = known_labels(table, label, "--seed-label")
     found = {normal(text): label for text, label in zip(table.texts, labels, strict=True) if label and normal(text)}
     if not found:
@@ -151,64 +159,20 @@ def _seeds(wishes: Wishes, label_column: str) -> tuple[dict[str, str], int]:
     return found, guesses
 
 
-def _seed_table(path: Path, text: str | None, label: str, encoding: str | None) -> Table:
-    """The seed file in UTF-8, or else in the encoding of the file to label."""
+def _seed_table(path: Path, label: str, wishes: Wishes) -> Table:
+    """The seed file in its own encoding; where that is not said, UTF-8, or else the encoding of the file to label."""
     from askless.datasets.tables import read_table
 
+    read = partial(read_table, path, text=wishes.seed_text, label=label)
     try:
-        return read_table(path, text=text, label=label)
-    except UnreadableFile:
-        if encoding is None:
-            raise
-        return read_table(path, text=text, label=label, encoding=encoding)
-
-
-def _notes(rows: Rows, desk: Desk, resumed: bool, fresh: int, seeds: Taken, known: Taken) -> list[str]:
-    table = rows.table
-    distinct = len(rows.distinct)
-    size = f"{counted(len(rows.texts), 'row')}, {counted(distinct, 'distinct text')}"
-    notes = [f"{table.path.name}: {size} in the column {table.text_column!r}.", *table.remarks]
-    if rows.assumed and looks_like_a_text(table.text_column):
-        notes.append(
-            "The first row is taken for the columns' names, though it looks like a text. If it is one, stop with :q, "
-            "and add --no-header."
-        )
-    blank = rows.texts.count("")
-    if blank:
-        notes.append(f"Left alone: {counted(blank, 'row')} without a text.")
-    if table.broken:
-        lines = ", ".join(str(row.line) for row in table.broken[:5]) + (", ..." if len(table.broken) > 5 else "")
-        notes.append(
-            f"Left out of everything, the output too: {counted(len(table.broken), 'broken row')} (line {lines})."
-        )
-    if seeds.new:
-        notes.append(f"Taken from the seed file: {counted(seeds.new, 'example')}.")
-    if known.new:
-        notes.append(f"Labelled in the file already, and taken as examples: {counted(known.new, 'text')}.")
-    for taken, where in ((seeds, "the seed file"), (known, "the file")):
-        if taken.changed:
-            notes.append(f"Another label than before in {where}, which is taken: {counted(taken.changed, 'text')}.")
-    if rows.doubted:
-        notes.append(left_out("this file", rows.doubted))
-    if resumed:
-        guessed = sum(case.status is Status.GUESSED for case in desk.cases())
-        notes.append(f"Going on: {counted(desk.questions, 'question')} and {guessed:,} guessed so far.")
-        notes += _changes(desk, fresh)
-    return notes
-
-
-def _changes(desk: Desk, fresh: int) -> list[str]:
-    """What is not as it was in the run before."""
-    notes = [f"Changed: {'; '.join(desk.book.changes)}. What was decided before stays."] if desk.book.changes else []
-    active = {case.query.id for case in desk.cases()}
-    cases = desk.book.state.cases
-    gone = sum(id not in active and case.status is not Status.GIVEN for id, case in cases.items())
-    if fresh or gone:
-        notes.append(
-            f"The file has changed: {counted(fresh, 'new text')}; {gone:,} gone from it, which the ledger keeps and "
-            "the output leaves out."
-        )
-    return notes
+        try:
+            return read(encoding=wishes.seed_encoding)
+        except UnreadableFile:
+            if wishes.seed_encoding is not None or wishes.encoding is None:
+                raise
+            return read(encoding=wishes.encoding)
+    except (UnreadableFile, InvalidInput) as error:  # whose advice is for the file to label
+        raise type(error)(re.sub(r"--(?=(encoding|text)\b)", "--seed-", str(error))) from error
 
 
 @dataclass(frozen=True, slots=True)

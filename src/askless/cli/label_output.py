@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from askless.errors import InvalidInput
+from askless.errors import AsklessError, InvalidInput
 
 if TYPE_CHECKING:
     from askless.cli.label_rows import Rows
@@ -22,6 +23,18 @@ def default_output(file: Path) -> Path:
     return file.with_name(f"{file.name.removesuffix(end)}.labelled{end}")
 
 
+def refuse_long(path: Path, option: str, beside: str = "") -> None:
+    """Refuse a name that the file system does not take, now and not after the work; also with `beside` after it."""
+    try:
+        path.with_name(path.name + beside).exists()
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise InvalidInput(
+            f"The name {path.name[:40]}... is too long for this file system; choose a shorter one with {option}."
+        ) from None
+
+
 class Output:
     """A file to write the labels to, checked before the first question is put.
 
@@ -33,6 +46,7 @@ class Output:
         from askless.datasets.tables import format_of
 
         format_of(path)
+        refuse_long(path, "--out")
         folder = path.parent
         if not folder.is_dir():
             raise InvalidInput(f"There is no folder {str(folder)!r} for {path.name}; make it, or change --out.")
@@ -65,17 +79,23 @@ class Output:
                 "replace it with --force."
             )
 
+    def failure(self, rows: Rows, desk: Desk, label_column: str) -> AsklessError | None:
+        """Write the labelled file; the error that stood against it, which waits until the person knows the rest."""
+        try:
+            self.write(rows, desk, label_column)
+        except AsklessError as error:
+            return error
+        return None
+
     def write(self, rows: Rows, desk: Desk, label_column: str) -> None:
         """Write the labelled file whole, and record that this ledger did."""
         from askless.cli.label_rows import labelled
-        from askless.datasets.tables import write_table
+        from askless.datasets.tables import write_contents
         from askless.datasets.whole import whole_file
 
-        self.check(desk)
         with whole_file(self.path) as temporary:
-            draft = temporary.with_name(f"{temporary.name}-{self.path.name}")  # its ending says the format
-            write_table(labelled(rows, desk, label_column), draft, like=rows.table)
-            draft.replace(temporary)
+            self.check(desk)
+            write_contents(labelled(rows, desk, label_column), temporary, self.path, rows.table)
             desk.exported(self._name, _digest(temporary))  # before the file is there, so that it is known as ours
 
     @property

@@ -62,7 +62,7 @@ class Person:
         self._labels = labels
         offered = [choice.label for choice in question.choices]
         try:
-            reply = understood(self._session.prompt("label> "), offered)
+            reply = understood(self._session.prompt("label> "), offered, labels)
             meant = doubtful(reply, labels)
             return reply if meant is None else self._confirmed(reply, meant)
         except EOFError:
@@ -105,7 +105,7 @@ class Lines:
         line = _line()
         if not line:
             return Reply(Act.QUIT)
-        reply = understood(line, [choice.label for choice in question.choices])
+        reply = understood(line, [choice.label for choice in question.choices], labels)
         meant = doubtful(reply, labels)
         if meant is not None:
             self._say(f"{visible(reply.label)!r} is a new label, though close to {visible(meant)!r}.")

@@ -52,13 +52,17 @@ _COMMANDS = {
 }
 
 
-def understood(line: str, choices: Sequence[str]) -> Reply:
-    """The reply in a line: a number of `choices`, a command, or a label; after = anything is a label."""
+def understood(line: str, choices: Sequence[str], known: Collection[str] = ()) -> Reply:
+    """The reply in a line: a number of `choices`, a command, or a label; after = anything is a label.
+
+    White space within a label is one space: a line break that was pasted, or a second space, would make a label that
+    looks like another. A label that is `known` by more of it is meant by all that look so.
+    """
     typed = normal(line)
     if not typed:
         return Reply(Act.HELP)
     if typed.startswith("="):
-        label = normal(typed[1:])
+        label = _spaced(normal(typed[1:]), known)
         return (
             Reply(Act.LABEL, label, exact=True)
             if label
@@ -75,7 +79,15 @@ def understood(line: str, choices: Sequence[str]) -> Reply:
         if 1 <= int(typed) <= len(choices):
             return Reply(Act.LABEL, choices[int(typed) - 1], exact=True)
         return Reply(Act.UNCLEAR, message=f"There is no suggestion {typed}; for a label of that name type ={typed}.")
-    return Reply(Act.LABEL, typed)
+    return Reply(Act.LABEL, _spaced(typed, known))
+
+
+def _spaced(typed: str, known: Collection[str]) -> str:
+    """The label with single spaces, or the known one that differs from it by white space alone."""
+    label = " ".join(typed.split())
+    if typed in known or label in known:
+        return typed if typed in known else label
+    return next((other for other in known if " ".join(other.split()) == label), label)
 
 
 def doubtful(reply: Reply, known: Collection[str]) -> str | None:

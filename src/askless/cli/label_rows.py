@@ -53,6 +53,15 @@ class Rows:
         """The texts that are not blank, each once, in the order of the file."""
         return list(dict.fromkeys(text for text in self.texts if text))
 
+    @property
+    def disputed(self) -> dict[str, list[str]]:
+        """Texts that have several labels in the file, with those, the most frequent first."""
+        votes: dict[str, Counter[str]] = {}
+        for text, label in zip(self.texts, self.given, strict=True):
+            if text and label:
+                votes.setdefault(text, Counter())[label] += 1
+        return {text: [label for label, _ in found.most_common()] for text, found in votes.items() if len(found) > 1}
+
     def examples(self, desk: Desk) -> list[tuple[int, str]]:
         """Queries whose label is known before: the most frequent one, where equal texts have several."""
         return by_query(desk, self.texts, self.given)
@@ -195,14 +204,15 @@ def _objects(values: list[Any], index: pd.Index[Any]) -> pd.Series[Any]:
 def _cells(rows: Rows, desk: Desk, k: int) -> tuple[str | None, str | None, float | None, str | None]:
     """Label, source, confidence and support of one row."""
     text, given = rows.texts[k], rows.given[k]
-    if given is not None:
+    id = desk.id_of(text) if text else None
+    case = None if id is None else desk.case(id)
+    answered = case is not None and case.status is Status.ANSWERED
+    if given is not None and not answered:  # an answer stands against the file, for the policy too
         return given, _SOURCES[Status.GIVEN], None, None
     if not text:
         return None, written.NO_TEXT, None, None
-    id = desk.id_of(text)
-    if id is None:
+    if case is None:
         return None, None, None, None
-    case = desk.case(id)
     if case.status is Status.ASKED and case.guess is not None:  # an audit or a review that was not answered
         return case.guess, _SOURCES[Status.GUESSED], _rounded(case.probability), _support(case, desk)
     return case.label, _SOURCES.get(case.status), _rounded(case.probability), _support(case, desk)

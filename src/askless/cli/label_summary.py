@@ -40,8 +40,9 @@ def print_summary(screen: Console, rows: Rows, desk: Desk, seconds_an_answer: fl
 
 def _headline(rows: Rows, found: dict[str, int], cases: list[Case]) -> str:
     done = sum(count for source, count in found.items() if source not in ("", "skipped", NO_TEXT))
-    distinct = f" ({len(cases):,} distinct texts)" if len(cases) < len(rows.texts) else ""
-    return f"{done:,} of {len(rows.texts):,} rows{distinct} have a label."
+    distinct = f" ({counted(len(cases), 'distinct text')})" if len(cases) < len(rows.texts) else ""
+    have = "has" if 1 in (done, len(rows.texts)) else "have"
+    return f"{done:,} of {counted(len(rows.texts), 'row')}{distinct} {have} a label."
 
 
 def _lines(found: dict[str, int], cases: list[Case], desk: Desk) -> list[tuple[str, int, str]]:
@@ -93,7 +94,8 @@ def _remarks(found: dict[str, int], cases: list[Case], desk: Desk, seconds: floa
     rate = desk.error_rate
     if rate is not None:
         remarks.append(_measured(rate))
-    if len(desk.labels) == 1 and desk.questions > 1 and not guesses:
+    guessed = any(case.status is Status.GUESSED for case in cases)  # the forced ones are no reason to be silent
+    if len(desk.labels) == 1 and desk.questions > 1 and not guessed:
         remarks.append(
             f"All answers have one label so far, {visible(desk.labels[0])!r}; guessing needs two to compare."
         )

@@ -55,7 +55,9 @@ def table(data: Vectored, entries: Sequence[Entry]) -> Table:
 
     first = entries[0].runs
     runs = f"{len(first)} x " if len(first) > 1 else ""
-    title = f"{data.name}, {data.embedder}: {runs}{first[0].trace.rounds:,} rounds, {len(data.classes):,} labels"
+    rounds = first[0].trace.rounds
+    length = f"{rounds:,} round{'' if rounds == 1 else 's'}"
+    title = f"{data.name}, {data.embedder}: {runs}{length}, {len(data.classes):,} labels"
     shown = Table(title=escape(title), title_justify="left", title_style="bold")
     costs = first[0].trace.costs
     spread = "mean ± standard deviation over the orders; " if len(first) > 1 else ""

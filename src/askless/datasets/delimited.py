@@ -175,9 +175,13 @@ def _misfit(fields: list[str], expected: int, separator: str, header: bool) -> s
     if _fits(fields, expected):
         return None
     found, between = len(fields), _NAMES.get(separator, repr(separator))
+    # Where the file has one column of texts, any sign that no text holds will do for a separator.
+    remedy = "name another separator with --delimiter"
+    if expected == 1 and separator != "\t":
+        remedy = "say --delimiter tab if the file has but one column"
     return (
         f"has {found} field{'' if found == 1 else 's'} where the {'header' if header else 'first row'} has {expected} "
-        f"({between} separate them): put quotes around a text that holds one, name another separator with --delimiter"
+        f"({between} separate them): put quotes around a text that holds one, {remedy}"
     )
 
 

@@ -247,12 +247,16 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str], *, like: Tabl
     the program that wrote one can read, it can read of the other. Where the encoding has not all the characters, the
     file is UTF-8 with a byte order mark, by which programs know it. Without `like` it has commas and is UTF-8.
     """
-    target = Path(path)
+    with whole_file(Path(path)) as temporary:
+        write_contents(frame, temporary, Path(path), like)
+
+
+def write_contents(frame: pd.DataFrame, path: Path, target: Path, like: Table | None = None) -> None:
+    """Write to `path` what `write_table` would to `target`, whose ending says the format and whose name errors have."""
     format = format_of(target)
     if format in ("jsonl", "parquet") and len(set(map(str, frame.columns))) < len(frame.columns):
         raise InvalidInput(f"{target.name} cannot have two columns of one name; write a .csv file, or rename them.")
-    with whole_file(target) as temporary:
-        _write(frame, temporary, format, target.suffix.lower() == ".gz", like)
+    _write(frame, path, format, target.suffix.lower() == ".gz", like)
 
 
 def _write(frame: pd.DataFrame, path: Path, format: str, packed: bool, like: Table | None) -> None:

@@ -10,7 +10,7 @@ from askless.desk.settings import Settings
 from askless.desk.state import State
 from askless.desk.texts import key_of, normal
 from askless.errors import InvalidInput
-from askless.ledger.events import CONFIGURED, CORRECTED, EXPORTED, Event, standing
+from askless.ledger.events import CONFIGURED, CORRECTED, EXPORTED, FORGOTTEN, GIVEN, RECEIVED, Event, standing
 from askless.ledger.ledger import DeskRow, Ledger, Query
 from askless.types import Embedder, Policy
 
@@ -102,6 +102,18 @@ class Book:
         self.state = self._rebuilt()
         return True
 
+    def forget(self, ids: Iterable[int]) -> None:
+        """Whatever was given, decided or asked about these counts no more: they are as when they came in."""
+        forgotten = [self._ledger.append(self._row, FORGOTTEN, id, who=self._who) for id in ids]
+        if forgotten:
+            self._ledger.commit()
+            self.state = self._rebuilt()
+
+    def sources(self) -> dict[int, str]:
+        """Of each query that a label was given for, where the last one came from."""
+        given = self._ledger.events(self._row, GIVEN)
+        return {event.query: str(event.payload.get("source")) for event in given if event.query is not None}
+
     def exports(self) -> list[dict[str, Any]]:
         """The files that the labels were written to: path and digest, oldest first."""
         return [event.payload for event in self._ledger.events(self._row, EXPORTED)]
@@ -113,9 +125,11 @@ class Book:
     def _rebuilt(self, progress: Progress | None = None) -> State:
         """The state, from nothing but the ledger."""
         state = State(self._make_policy(self.settings), self.queries)
-        events = standing(self._ledger.events(self._row))
+        events = _counting(self._ledger.events(self._row))
         for done, event in enumerate(events, 1):
             state.apply(event)
+            if event.kind == FORGOTTEN:
+                state.reviewed_to = 0  # what is known has changed
             if progress is not None:
                 progress(done, len(events))
         return state
@@ -125,3 +139,15 @@ def last_settings(ledger: Ledger, row: DeskRow) -> Settings | None:
     """The settings that the ledger holds, or None at a new desk."""
     found = ledger.events(row, CONFIGURED)
     return Settings.read(found[-1].payload) if found else None
+
+
+def _counting(events: list[Event]) -> list[Event]:
+    """The events that stand, without what came before a query was forgotten; an undo brings nothing of that back."""
+    stands = {event.id for event in standing(events)}
+    forgotten = {event.query: event.id for event in events if event.kind == FORGOTTEN}
+    return [
+        event
+        for event in events
+        if event.kind == FORGOTTEN
+        or (event.id in stands and (event.kind == RECEIVED or event.id > forgotten.get(event.query, 0)))
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from askless.ledger.ledger import Query
 from askless.types import Decision, Support
@@ -73,3 +74,17 @@ class Case:
             self.status, self.label = Status.GUESSED, self.guess
         else:
             self.status, self.label = Status.SKIPPED, None
+
+
+class Taken(NamedTuple):
+    """Labels known before: how many are new, and how many replace one that was given before."""
+
+    new: int
+    changed: int
+
+
+class Withdrawn(NamedTuple):
+    """Labels that are given no more: how many, and how many guesses of them are to be made again."""
+
+    labels: int
+    guesses: int

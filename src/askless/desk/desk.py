@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from askless.desk.audits import ErrorRate, awaits_audit, coverage, error_rate, is_audited
 from askless.desk.book import Book, Progress
-from askless.desk.cases import Case, Status, Why
+from askless.desk.cases import Case, Status, Taken, Why, Withdrawn
 from askless.desk.decisions import written
 from askless.desk.questions import Question, choices, named
 from askless.desk.settings import Settings
@@ -18,13 +18,6 @@ from askless.ledger.ledger import DeskRow, Ledger
 from askless.types import Ask, Decision, Embedder, Exploring, Guess, Policy
 
 _STEPS_BETWEEN_COMMITS = 256  # guesses that a crash may undo: the next start makes the same ones
-
-
-class Taken(NamedTuple):
-    """Labels known before: how many are new, and how many replace one that was given before."""
-
-    new: int
-    changed: int
 
 
 class Desk:
@@ -76,6 +69,21 @@ class Desk:
             self.book.record(GIVEN, id, {"label": label, "source": source})
         self.book.commit()
         return Taken(new, changed)
+
+    def withdraw(self, ids: Iterable[int], source: str, coming: Iterable[str] = ()) -> Withdrawn:
+        """Forget the labels that this source gave for these queries: they are as when they came in.
+
+        So are guesses of a label that has no example left and is not among those `coming`: nothing stands behind them.
+        """
+        given = {id: case.label for id in ids if (case := self.case(id)).status is Status.GIVEN}
+        sources = self.book.sources() if given else {}
+        gone = {id: str(label) for id, label in given.items() if sources[id] == source}
+        lost = set(gone.values()) - set(self.book.state.labels - Counter(gone.values())) - set(coming)
+        settled = (Status.ANSWERED, Status.GIVEN)
+        cases = self.book.state.cases.items()
+        guesses = [id for id, case in cases if case.label in lost and case.status not in settled]
+        self.book.forget([*gone, *guesses])
+        return Withdrawn(len(gone), len(guesses))
 
     def attend(self, ids: Iterable[int]) -> None:
         """From now on decide and ask about these queries alone, in the order in which they came in."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
@@ -27,8 +28,8 @@ class OpenAIEmbedder:
 
     The key is read from OPENAI_API_KEY. Texts go out in batches; a request that fails for a passing reason (429,
     5xx, no answer in time) is sent again up to `retries` times, after the pause that the server asks for or a
-    growing one. Blank texts are not sent, since servers refuse them: they get rows of NaN. `dimensions` asks for
-    shorter vectors, of models that have them.
+    growing one; not so where the quota of the account is used up, which no pause mends. Blank texts are not sent,
+    since servers refuse them: they get rows of NaN. `dimensions` asks for shorter vectors, of models that have them.
 
     The id names the model and the server's host: the same name may mean other weights elsewhere.
     """
@@ -52,6 +53,7 @@ class OpenAIEmbedder:
         self._address = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
         self._host = _host(self._address)
         self._client = _client(self._address, timeout, retries)
+        weakref.finalize(self, self._client.close)  # what the client does itself where it makes its own connections
 
     @property
     def id(self) -> str:
@@ -176,7 +178,24 @@ def _client(address: str, timeout: float, retries: int) -> Any:
             "OpenAI wants a key: set OPENAI_API_KEY. For a server of your own set OPENAI_BASE_URL, "
             "as in http://localhost:11434/v1."
         )
-    return openai.OpenAI(base_url=address, api_key=key or _NO_KEY, timeout=timeout, max_retries=retries)
+    http = openai.DefaultHttpxClient(event_hooks={"response": [_stop_at_a_used_up_quota]})
+    return openai.OpenAI(
+        base_url=address, api_key=key or _NO_KEY, timeout=timeout, max_retries=retries, http_client=http
+    )
+
+
+def _stop_at_a_used_up_quota(response: Any) -> None:
+    """Mark a refusal that waiting does not cure: to the client each 429 looks like too many requests at a time."""
+    if response.status_code != 429:
+        return
+    response.read()
+    try:
+        error = response.json()["error"]
+        causes = {str(error.get("code")), str(error.get("type"))}
+    except (ValueError, LookupError, TypeError, AttributeError):  # not as OpenAI says it
+        return
+    if "insufficient_quota" in causes:
+        response.headers["x-should-retry"] = "false"  # which the client obeys
 
 
 def _is_vector(value: object) -> bool:

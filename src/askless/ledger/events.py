@@ -18,11 +18,11 @@ AUDITED = "audited"  # a guess was asked as well: the guess, the answer, whether
 FORCED = "forced"  # the best label, taken although the policy would have asked
 CORRECTED = "corrected"  # an act of the expert is taken back: what came after `back_to` stands no more
 EXPORTED = "exported"  # the labels were written to a file: its path and digest
+FORGOTTEN = "forgotten"  # an example goes; in the service its query keeps the label, in `askless label` it is as new
 
 # At the desks of the service alone, where many experts act in any order, so that an undo takes back one act.
 RETRACTED = "retracted"  # the answer of the event `undone` is taken back: its example goes, its ticket opens again
 RELABELLED = "relabelled"  # an expert corrects an example, or a guess, which becomes one: its label
-FORGOTTEN = "forgotten"  # an example goes; its query keeps the label
 LABEL_MADE = "label made"  # a label without examples: its name and answer text
 LABEL_CHANGED = "label changed"  # another answer text
 RENAMED = "renamed"  # a label is called `to` from here on
