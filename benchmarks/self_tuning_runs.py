@@ -38,6 +38,7 @@ _SOURCES = (
     "whole_regression",
     "neighbourhoods",
     "neighbourhood_kernels",
+    "regression_kernels",
     "candidate_kernels",
     "label_members",
     "choice_model",

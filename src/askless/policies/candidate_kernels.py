@@ -6,7 +6,8 @@ import numpy as np
 
 from askless.geometry.jit import kernel, part
 from askless.geometry.pricing import keep_largest
-from askless.policies.neighbourhood_kernels import Array, Places
+from askless.policies.neighbourhood_kernels import Places
+from askless.policies.regression_kernels import Array
 
 
 @part(allocates=True)

@@ -64,10 +64,9 @@ def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floa
     count, at = len(queries), examples.places()
     spread = np.array([examples.spread(int(n), q) for n, q in zip(upto, queries, strict=True)])
     keys = products if examples.on_sphere else (products - 0.5 * examples.squares).astype(np.float32)
-    lengths = np.sqrt(examples.squares)
     near = np.zeros((count, NEIGHBOURS + 1), dtype=np.int64)
     distances, part, sizes = np.full(near.shape, np.inf), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
-    regressions(keys, upto, at, lengths, queries, spread, RIDGE, near, distances, part, sizes)
+    regressions(keys, upto, at, examples.squares, queries, spread, RIDGE, near, distances, part, sizes)
     similarity = 1.0 - distances / spread[:, None]
     labels, counts, closest = (np.zeros((count, CANDIDATES), dtype=np.int64) for _ in range(3))
     features, found = np.zeros((count, CANDIDATES, FEATURES)), np.zeros(count, dtype=np.int64)

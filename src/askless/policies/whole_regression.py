@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from askless.geometry.active_set import axpy, dot
 from askless.geometry.jit import kernel, part, told_of_compiling
-from askless.policies.neighbourhood_kernels import Array, exponentials
 from askless.policies.neighbourhoods import RIDGE, Neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
+from askless.policies.regression_kernels import Array, exponentials
 
 _GROWTH = 1.25
 _TILE = 128  # examples that are looked at together by all queries of a block, while they are at hand
