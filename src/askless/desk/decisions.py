@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from askless import types
-from askless.types import Ask, Decision, Guess, Reason, Suggestion, Support
+from askless.types import Ask, Decision, Guess, Reason, Suggestion, supports
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def read(payload: dict[str, Any]) -> Decision:
             payload["distance"],
             payload["runner_up"],
             payload["ratio"],
-            tuple(map(Support._make, payload["evidence"])),
+            supports(payload["evidence"]),
             payload["probability"],
         )
     return Ask(_read_reason(payload["reason"]), tuple(Suggestion(*row) for row in payload["suggestions"]))

@@ -12,7 +12,7 @@ from askless.desk.nearest import ClosestLabels
 from askless.ledger import events as kinds
 from askless.ledger.events import Event
 from askless.ledger.ledger import Query
-from askless.types import Ask, Exploring, Guess, Policy, Support
+from askless.types import Ask, Exploring, Guess, Policy, supports
 
 
 class ExpertAct(NamedTuple):
@@ -121,7 +121,7 @@ class State:
         else:
             case.status, case.label = Status.FORCED, event.payload["label"]
             case.probability = event.payload["probability"]
-            case.evidence = tuple(Support(*pair) for pair in event.payload.get("evidence", ()))
+            case.evidence = supports(event.payload.get("evidence", ()))
 
     def _act(self, case: Case, event: Event) -> None:
         self.acts.append(ExpertAct(event.id, case.question, case.query.id))

@@ -18,9 +18,9 @@ from askless.geometry.labels import LabelIndex
 from askless.geometry.nearest import NearestTwo
 from askless.geometry.unit import as_units
 from askless.inputs import as_id, as_label, as_matrix, as_space, as_vector, unit
-from askless.types import Example, ExampleId, Label, Suggestion, Support, Vector
+from askless.types import Example, ExampleId, Label, Suggestion, Vector, supports
 
-_SUGGESTION, _SUPPORT = partial(tuple.__new__, Suggestion), partial(tuple.__new__, Support)  # many are made
+_SUGGESTION = partial(tuple.__new__, Suggestion)  # many are made
 ZERO = 1e-9  # a distance of at most this, relative to the data's scale, counts as zero
 LARGEST = 1e18  # euclidean norm up to which float32 holds inner products; a longer example is held in float64
 HUGE, MINUTE = 1e75, 1e-75  # between these float64 holds the squares of inner products
@@ -227,7 +227,7 @@ class ExampleStore:
             guessable,
             tuple([labels[i] for i in inside]) if inside else (),
             tuple(map(_SUGGESTION, suggested)),
-            tuple(map(_SUPPORT, zip([ids[row] for row in rows], weights, strict=True))) if rows else (),
+            supports(zip([ids[row] for row in rows], weights, strict=True)) if rows else (),
         )
 
     def rounded(self, X: NDArray[Any]) -> NDArray[Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +35,7 @@ _VERSION = 3  # of what a row says
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(NamedTuple):
     """What the examples say to one query: candidates, best first, and how likely each is to be its label."""
 
     labels: list[int]

@@ -32,9 +32,9 @@ from askless.types import (
     Label,
     NoExamples,
     Suggestion,
-    Support,
     TooUncertain,
     Vector,
+    supports,
 )
 
 
@@ -144,7 +144,7 @@ class SelfTuning(PolicyBase):
     def _guess(self, outlook: Outlook) -> Guess:
         names, ids, best = self._examples.names, self._examples.ids, outlook.labels[0]
         runner_up = names[outlook.labels[1]] if len(outlook.labels) > 1 else None
-        evidence = tuple(Support(ids[i], part) for i, part in outlook.evidence)
+        evidence = supports([(ids[i], part) for i, part in outlook.evidence])
         return Guess(names[best], outlook.distances[0], runner_up, evidence=evidence, probability=outlook.probability)
 
     def _ask(self, outlook: Outlook, needed: float) -> Ask:

@@ -6,11 +6,11 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from askless.desk.live.intake import Submission, ready, ready_vector
+from askless.desk.live.intake import ReadyQuery, Submission, ready, ready_vector
 from askless.embed.run import embed_texts
 from askless.errors import Unavailable
 from askless.types import Embedder
@@ -116,7 +116,7 @@ class EmbeddingThread:
                 if query.vector is None and query.text is not None:
                     row = next(rows)
                     vector = None if np.isnan(row).any() else ready_vector(query.key, np.array(row))
-                    query = replace(query, vector=vector)
+                    query = ReadyQuery(query.key, query.text, vector)
                 filled.append(query)
             submission.queries = filled
 
