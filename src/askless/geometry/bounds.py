@@ -23,6 +23,7 @@ import numpy as np
 from askless.geometry.gram import quadratic_form, solve_gram
 from askless.geometry.index import gram_view
 from askless.geometry.jit import part
+from askless.geometry.pricing import ROUNDOFF
 from askless.geometry.work import SPHERE
 
 SLOP = 1e-9  # what float64 may lose here, relative to the data's scale, with the conditions that `gram` sets
@@ -156,6 +157,15 @@ def gather(ix, i, b, y):
         y[j] = b[members[at + j]]
 
 
+@part
+def rounded(n, d):
+    """What a'Ga and a'b may be off by for unit vectors and sum |a| = 1, since inner products are rounded, and sums.
+
+    On the sphere weights need not be convex: where examples lie opposite each other up to h, they sum up to 1 / h.
+    """
+    return (d + 4 * n + 8) * ROUNDOFF
+
+
 @part(allocates=True)
 def span_bounds(ix, i, y, qq, eps, work):
     """(low, high) of a small label from its inverse, high infinite unless the span's nearest point is in the hull.
@@ -166,15 +176,17 @@ def span_bounds(ix, i, y, qq, eps, work):
     K_inv = gram_view(ix.inverse, ix.gram_at[i], ix.room[i])
     if ix.space != SPHERE:
         return affine_bounds(ix, i, K_inv, n, y, qq, eps * ix.pmax[i], work)
-    norm = np.sqrt(max(0.0, quadratic_form(K_inv, n, y, work)))
+    square = quadratic_form(K_inv, n, y, work)
     off = eps * np.sqrt(n / ix.lam[i])
-    inside, total = norm > 0.0, 0.0
+    inside, total = square > 0.0, 0.0
     for j in range(n):
         inside = inside and work[j] >= 0.0
-        total += work[j]
-    if not inside:
+        total += abs(work[j])
+    slip = rounded(n, ix.P.shape[1]) * total * total
+    norm, fit = np.sqrt(max(0.0, square) + slip), square - slip - eps * total
+    if not inside or not fit > 0.0:
         return max(0.0, 1.0 - norm - off - SLOP), np.inf
-    return max(0.0, 1.0 - norm - min(off, eps * ix.reach[i]) - SLOP), max(0.0, 1.0 - norm + eps * total / norm) + SLOP
+    return max(0.0, 1.0 - norm - min(off, eps * ix.reach[i]) - SLOP), max(0.0, 1.0 - fit / norm) + SLOP
 
 
 @part(allocates=True)
@@ -213,8 +225,8 @@ def gram_bounds(ix, i, y, qq, eps, a):
     """(low, high) of a small label by solving its problem on the Gram matrix with the inner products of the scan.
 
     Writes the weights of the solution into a. Sphere: with x the solution's point and w the largest gradient left,
-    ||x|| - eps sum a / ||x|| <= s <= ||x|| + (w + eps) reach. Euclidean: the separating hyperplane at the solution's
-    point, off by 2 eps.
+    (<q, x> - eps sum a) / ||x|| <= s <= ||x|| + (w + eps) reach, all of them but for what was rounded off G, which
+    counts as often as there is weight. Euclidean: the separating hyperplane at the solution's point, off by 2 eps.
     """
     n = ix.sizes[i]
     G = gram_view(ix.gram, ix.gram_at[i], ix.room[i])
@@ -227,9 +239,11 @@ def gram_bounds(ix, i, y, qq, eps, a):
         total += a[j]
     if not fit > 0.0:
         return 0.0, np.inf
-    norm = np.sqrt(quadratic_form(G, n, a, np.empty(n)))
-    low = 1.0 - norm - (left + eps) * ix.reach[i] - SLOP if ix.reach[i] < np.inf else 0.0
-    return max(0.0, low), max(0.0, 1.0 - (fit - eps * total) / norm) + SLOP
+    unit = rounded(n, ix.P.shape[1])
+    norm = np.sqrt(max(0.0, quadratic_form(G, n, a, np.empty(n))) + unit * total * total)
+    low = 1.0 - norm - (left + eps + unit * total) * ix.reach[i] - SLOP if ix.reach[i] < np.inf else 0.0
+    fit -= (eps + unit) * total
+    return max(0.0, low), max(0.0, 1.0 - fit / norm) + SLOP if fit > 0.0 else np.inf
 
 
 @part(allocates=True)

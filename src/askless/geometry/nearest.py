@@ -12,9 +12,10 @@ class NearestTwo(NamedTuple):
 
     `low` and `high` enclose the distance to `label`'s hull, `runner_low` and `runner_high` the least distance to
     any other label's; `runner_up` is the other label that seems nearest (with `exact`, that is nearest).
-    `inside` names every label whose hull contains the query (distance at most 1e-9 of the data's
-    scale). `guessable` says that ratio <= tau is certain and that no conflict stands against it. With
-    fewer than two labels there is no runner-up: its distance is infinite.
+    `inside` names every label whose hull contains the query (distance at most 1e-9 of the data's scale), and in a
+    conflict also one of which float64 cannot tell, as where opposite examples all but cancel. `guessable` says that
+    ratio <= tau is certain and that no conflict stands against it. With fewer than two labels there is no runner-up:
+    its distance is infinite.
     """
 
     label: Label

@@ -21,13 +21,12 @@ from askless.geometry.active_set import axpy, dot, place_of_largest, products
 from askless.geometry.bounds import gather, gram_bounds, span_bounds
 from askless.geometry.index import keep_direction
 from askless.geometry.jit import part
-from askless.geometry.pricing import height_of, row_products
+from askless.geometry.pricing import ROUNDOFF, height_of, row_products
 from askless.geometry.project import nearest_example, nearest_point, project_twice
 from askless.geometry.work import EUCLIDEAN, SPHERE, Work, make_work
 
 SCANNED, SPANNED, SOLVED, MEASURED, SETTLED = 0, 1, 2, 3, 4
 FIRST = 24  # examples that a projection starts from
-ROUNDOFF = 2.0**-53  # of float64
 REL = 1e-12  # relative slack on an interval from the vectors
 NEARLY = 1.0 + 1e-7  # how much further than the bound the point may lie that evidence spans
 GROUPS = 64  # of values, to find about the largest of all

@@ -41,9 +41,9 @@ def leaders(alive, m, low, high):
 
 
 @part
-def plays_no_part(i, low, high, level, cut, zero):
+def plays_no_part(i, low, cut, zero):
     """Whether a label does not contain the query and is too far away to be in anyone's way."""
-    return low[i] >= cut and (low[i] > zero or (level[i] == SETTLED and high[i] > zero))
+    return low[i] >= cut and low[i] > zero
 
 
 @part
@@ -89,7 +89,7 @@ def labels_in_play(ix, b, qq, eps, hulls, tau2, zero, best, scratch):
             else:
                 low[i] = first_low(ix, i, b, qq, eps, hulls, high)
             level[i] = SCANNED
-            if plays_no_part(i, low, high, level, cut, zero):
+            if plays_no_part(i, low, cut, zero):
                 continue
         alive[m] = i
         m += 1
@@ -114,11 +114,11 @@ def look_once(ix, q, qq, b, eps, tau2, zero, best, m, floor, scratch, memo):
 @part
 def drop_out(best, other, cut, zero, m, floor, scratch):
     """Take the labels that play no part any more out of play, but for two; returns how many are left, and the bound."""
-    low, high, level, alive = scratch
+    low, _, _, alive = scratch
     kept = 0
     for t in range(m):
         i = alive[t]
-        if i in (best, other) or not plays_no_part(i, low, high, level, cut, zero):
+        if i in (best, other) or not plays_no_part(i, low, cut, zero):
             alive[kept] = i
             kept += 1
         else:
@@ -178,9 +178,8 @@ def next_step(alive, m, labels, low, high, level, best, second, rival, tau2, zer
         i = alive[t]
         if i == best:
             continue
-        open_ = level[i] != SETTLED
-        may_hold = low[i] <= zero and (open_ or high[i] <= zero)
-        if may_hold and high[i] <= zero and inside:
+        open_, may_hold = level[i] != SETTLED, low[i] <= zero
+        if may_hold and inside and (high[i] <= zero or not open_):  # a settled one cannot be told from holding it
             conflict = True
         may_win = low[i] <= tau2 * H1 and tau2 > 0.0
         if (may_hold or may_win) and open_ and high[i] > zero and (target < 0 or low[i] < low[target]):
@@ -306,7 +305,7 @@ def report(ix, b, status, best, slots, m, floor, zero, near, scratch, memo, numb
         i = alive[t]
         if i != best:
             other_low = min(other_low, low[i])
-        if high[i] <= zero:
+        if high[i] <= zero or (status == CONFLICT and low[i] <= zero):
             alive[holding] = i
             holding += 1
     # bounds that come from different steps may cross by rounding
