@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from askless.ledger.database import Database
     from browser import Site
+    from label_runs import Run
     from postgres import Cluster
 
 
@@ -59,6 +60,17 @@ def _no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setenv("SSL_CERT_DIR", str(tmp_path_factory.mktemp("certificates")))
         patch.delenv("SSL_CERT_FILE", raising=False)  # which would come before
         yield
+
+
+@pytest.fixture
+def run_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `askless label` in an empty folder with these lines on the standard input: exit code, output, errors.
+
+    `then` is done once the lines are used up. White space in the output is one space.
+    """
+    from label_runs import runner
+
+    return runner(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

@@ -136,6 +136,12 @@ def test_one_column_of_texts_with_commas_is_told_its_cure(tmp_path: Path) -> Non
     assert "--delimiter tab" not in refused(tmp_path / "bad.csv", contents.replace(b", ", b"\t"), separator="\t")
 
 
+def test_columns_that_an_unusual_sign_separates_are_told_their_cure(tmp_path: Path) -> None:
+    message = refused(tmp_path / "bad.csv", b"text:label\na, b, my parcel:track\n")
+    assert "name what separates the columns with --delimiter" in message
+    assert read_table(tmp_path / "bad.csv", label="label", separator=":").texts == ["a, b, my parcel"]
+
+
 def test_many_quotes_that_never_close_are_no_trap(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("text,label\n" + 'a,"b\n' * 20_001 + "c,d\n")
     found = read_table(tmp_path / "bad.csv", on_bad_rows="skip")

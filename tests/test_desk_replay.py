@@ -81,7 +81,8 @@ def test_undone_acts_never_were_and_kills_change_nothing(policy: str, audit_rate
 
 
 given_acts = st.lists(
-    st.sampled_from(["answer", "answer", "other", "skip", "undo", "kill", "give", "give", "withdraw"]), max_size=35
+    st.sampled_from(["answer", "answer", "other", "skip", "undo", "kill", "give", "give", "seed", "withdraw"]),
+    max_size=35,
 )
 
 
@@ -93,21 +94,34 @@ def test_labels_given_and_withdrawn_are_what_a_replay_says(policy: str, audit_ra
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.askless"
         desk = opened(path, policy, audit_rate)
+        source: dict[int, str] = {}  # of each label that was given, the last one
+        seeds: dict[int, str] = {}  # the labels that the seed file gave
         for number, act in enumerate(script):
             if act == "kill":
                 desk = killed(desk, path, policy, audit_rate)
             elif act == "undo":
                 desk.undo()
-            elif act == "give":
-                ids = [desk.id_of(text) for text in TEXTS[number % 7 :: 7]]
-                desk.give([(id, f"given {number % 2}") for id in ids if id is not None], "file")
+            elif act in ("give", "seed"):
+                label = f"{act} {number % 2}"
+                ids = [id for text in TEXTS[number % 4 :: 4] if (id := desk.id_of(text)) is not None]
+                stands = {id: (desk.case(id).status, desk.case(id).label) for id in ids}
+                desk.give([(id, label) for id in ids], act)
+                for id, (status, before) in stands.items():
+                    if status is not Status.ANSWERED and (status, before) != (Status.GIVEN, label):
+                        source[id] = act
+                        seeds |= {id: label} if act == "seed" else {}
             elif act == "withdraw":
-                before = [case.query.id for case in desk.cases() if case.status is Status.ANSWERED]
-                given = [case.query.id for case in desk.cases() if case.status is Status.GIVEN]
+                answered = [case.query.id for case in desk.cases() if case.status is Status.ANSWERED]
+                given = {case.query.id for case in desk.cases() if case.status is Status.GIVEN}
+                mine, questions = [source[id] for id in given].count("give"), desk.questions
                 assert desk.withdraw(list(desk.book.queries), "another file") == (0, 0)
-                assert desk.withdraw(list(desk.book.queries), "file").labels == len(given)
-                assert {desk.case(id).status for id in given} <= {Status.WAITING}
-                assert [case.query.id for case in desk.cases() if case.status is Status.ANSWERED] == before
+                assert desk.withdraw(list(desk.book.queries), "give").labels == mine
+                for id in given:
+                    case, left = desk.case(id), seeds.get(id)
+                    assert (case.status, case.label) == (Status.GIVEN if left else Status.WAITING, left)
+                    source[id] = "seed"
+                assert desk.questions == questions
+                assert [case.query.id for case in desk.cases() if case.status is Status.ANSWERED] == answered
             elif (question := desk.next()) is not None:
                 do(desk, question, act)
             sure = [case for case in desk.cases() if case.status in (Status.ANSWERED, Status.GIVEN)]
@@ -117,6 +131,7 @@ def test_labels_given_and_withdrawn_are_what_a_replay_says(policy: str, audit_ra
         assert standing_of(again) == standing_of(desk)
         assert again.book.state.labels == desk.book.state.labels
         assert again.book.state.acts == desk.book.state.acts
+        assert again.questions == desk.questions
         assert again.book.state.history == desk.book.state.history
         assert again.book.state.reviewed_to == desk.book.state.reviewed_to
         ledger_of(again).close()
@@ -135,6 +150,25 @@ def test_guesses_of_a_label_that_was_withdrawn_are_made_again(tmp_path: Path) ->
     desk.give(labels.items(), "file")
     assert desk.withdraw(labels, "file") == (len(labels), len(stale))
     assert {desk.case(id).status for id in stale} == {Status.WAITING}
+    ledger_of(desk).close()
+
+
+def test_questions_about_guesses_that_are_made_again_were_put_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "t.askless"
+    desk = open_toy(path, TEXTS, "ghc:0.9", audit_rate=1.0, spread=0.05)
+    labels = {desk.book.ids[key_of(text)]: text[0].upper() for text in TEXTS[:8] if text[0] in "ab"}
+    desk.give(labels.items(), "file")
+    while (question := desk.next()) is not None:
+        desk.skip(question)
+    questions, acts = desk.questions, len(desk.book.state.acts)
+    assert questions == acts
+    assert desk.withdraw(labels, "file").guesses > 3
+    assert desk.questions == questions
+    assert len(desk.book.state.acts) < acts  # nothing is left of the others to take back
+    ledger_of(desk).close()
+    desk = open_toy(path, TEXTS, "ghc:0.9", audit_rate=1.0, spread=0.05, max_questions=questions)
+    assert desk.questions == questions
+    assert desk.next() is None
     ledger_of(desk).close()
 
 

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -15,37 +14,10 @@ import pytest
 
 from askless.cli.main import main
 from askless.ledger.ledger import Ledger
+from label_runs import Run, rows_of, write
 
 TEXTS = ["where is my parcel", "block my card", "block my card now", "parcel where", "close my account"]
 ANSWERS = "track\nblock\nclose\n"
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in an empty folder with these lines on the standard input: exit code, output, errors."""
-    monkeypatch.setenv("ASKLESS_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-
-    def call(*arguments: str, answers: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-        monkeypatch.setattr("askless.cli.label_open.DEFAULT_POLICY", "ghc:0.8")
-        with pytest.raises(SystemExit) as left:
-            main(["label", *arguments])
-        said = capsys.readouterr()
-        return int(left.value.code or 0), " ".join(said.out.split()), said.err
-
-    return call
-
-
-def write(path: str, texts: list[str], **columns: list[str]) -> None:
-    pd.DataFrame({"text": texts, **columns}).to_csv(path, index=False)
-
-
-def rows_of(path: str) -> list[dict[str, str]]:
-    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
 
 
 def files() -> list[str]:
@@ -55,60 +27,60 @@ def files() -> list[str]:
 # -- what is known before ----------------------------------------------------------------------------------------
 
 
-def test_a_label_that_was_corrected_in_the_file_is_learned(run: Run) -> None:
+def test_a_label_that_was_corrected_in_the_file_is_learned(run_label: Run) -> None:
     write("t.csv", TEXTS[:4], label=["track", "blok", "", ""])
-    run("t.csv", answers="")
+    run_label("t.csv", answers="")
     assert [row["label"] for row in rows_of("t.labelled.csv")] == ["track", "blok", "blok", "track"]
     write("t.csv", TEXTS[:4], label=["track", "block", "", ""])
-    _code, out, _ = run("t.csv")
+    _code, out, _ = run_label("t.csv")
     assert "Another label than before in the file, which is taken: 1 text." in out
     assert [row["label"] for row in rows_of("t.labelled.csv")] == ["track", "block", "block", "track"]
-    assert "Another label" not in run("t.csv")[1]
+    assert "Another label" not in run_label("t.csv")[1]
 
 
-def test_a_label_that_was_corrected_in_the_seed_file_is_learned_and_the_file_has_the_last_word(run: Run) -> None:
+def test_a_label_that_was_corrected_in_the_seed_file_is_learned_and_the_file_has_the_last_word(run_label: Run) -> None:
     write("t.csv", TEXTS[:4], label=["track", "", "", ""])
     write("s.csv", [*TEXTS[:2]], label=["other", "blok"])
-    out = run("t.csv", "--seed-file", "s.csv")[1]
+    out = run_label("t.csv", "--seed-file", "s.csv")[1]
     assert "Taken from the seed file: 1 example." in out
     write("s.csv", [*TEXTS[:2]], label=["other", "block"])
-    out = run("t.csv", "--seed-file", "s.csv")[1]
+    out = run_label("t.csv", "--seed-file", "s.csv")[1]
     assert "Another label than before in the seed file, which is taken: 1 text." in out
     assert [row["label"] for row in rows_of("t.labelled.csv")] == ["track", "block", "block", "track"]
 
 
 @pytest.mark.parametrize("name", ["label", "Label", " label", "LABEL "])
-def test_a_label_column_is_filled_however_it_is_spelled(run: Run, name: str) -> None:
+def test_a_label_column_is_filled_however_it_is_spelled(run_label: Run, name: str) -> None:
     pd.DataFrame({"text": TEXTS, name: [""] * 5}).to_csv("t.csv", index=False)
-    run("t.csv", answers=ANSWERS)
+    run_label("t.csv", answers=ANSWERS)
     rows = rows_of("t.labelled.csv")
     assert list(rows[0]) == ["text", name, "source", "confidence", "support"]
     assert [row[name] for row in rows] == ["track", "block", "block", "track", "close"]
 
 
-def test_two_columns_that_could_be_the_label_are_left_alone(run: Run) -> None:
+def test_two_columns_that_could_be_the_label_are_left_alone(run_label: Run) -> None:
     write("t.csv", TEXTS, Label=["x"] * 5, LABEL=["y"] * 5)
-    run("t.csv", answers=ANSWERS)
+    run_label("t.csv", answers=ANSWERS)
     assert [row["label"] for row in rows_of("t.labelled.csv")] == ["track", "block", "block", "track", "close"]
 
 
-def test_guesses_of_askless_are_not_taken_for_the_truth(run: Run) -> None:
+def test_guesses_of_askless_are_not_taken_for_the_truth(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", answers=ANSWERS)
+    run_label("t.csv", answers=ANSWERS)
     os.rename("t.labelled.csv", "again.csv")
-    code, out, _ = run("again.csv")
+    code, out, _ = run_label("again.csv")
     assert code == 0
     assert "taken as examples: 3 texts." in out
     assert "with the source expert or given are taken as known, and 2 guesses not." in out
     rows = rows_of("again.labelled.csv")
     assert [row["askless_source"] for row in rows] == ["given", "given", "guess", "guess", "given"]
     os.rename("again.labelled.csv", "third.csv")  # with both columns of sources, of which the last one counts
-    assert "and 2 guesses not" in run("third.csv")[1]
+    assert "and 2 guesses not" in run_label("third.csv")[1]
 
 
-def test_a_source_column_of_ones_own_says_nothing_of_labels(run: Run) -> None:
+def test_a_source_column_of_ones_own_says_nothing_of_labels(run_label: Run) -> None:
     write("t.csv", TEXTS, label=["a", "b", "c", "d", "e"], source=["guess"] * 5)
-    assert "taken as examples: 5 texts." in run("t.csv")[1]
+    assert "taken as examples: 5 texts." in run_label("t.csv")[1]
 
 
 # -- starting over -----------------------------------------------------------------------------------------------
@@ -116,10 +88,10 @@ def test_a_source_column_of_ones_own_says_nothing_of_labels(run: Run) -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
 def test_starting_over_puts_the_old_ledger_back_after_any_error(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+    run_label: Run, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", answers=ANSWERS)
+    run_label("t.csv", answers=ANSWERS)
     before = {name: Path(name).read_bytes() for name in files()}
 
     def fail(*_: object, **__: object) -> None:
@@ -128,38 +100,38 @@ def test_starting_over_puts_the_old_ledger_back_after_any_error(
     with monkeypatch.context() as patched:
         patched.setattr("askless.cli.label_open.warm_up", fail)
         if error is KeyboardInterrupt:
-            assert run("t.csv", "--fresh")[0] == 130
+            assert run_label("t.csv", "--fresh")[0] == 130
         else:
             with pytest.raises(error, match="on purpose"):
                 main(["label", "t.csv", "--fresh"])
     assert {name: Path(name).read_bytes() for name in files()} == before
 
 
-def test_starting_over_leaves_an_output_that_was_edited(run: Run) -> None:
+def test_starting_over_leaves_an_output_that_was_edited(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", answers=ANSWERS)
+    run_label("t.csv", answers=ANSWERS)
     before = Path("t.csv.askless").read_bytes()
     with Path("t.labelled.csv").open("a", encoding="utf-8") as file:
         file.write("mine\n")
-    code, _, err = run("t.csv", "--fresh")
+    code, _, err = run_label("t.csv", "--fresh")
     assert (code, "was changed since askless wrote it" in err) == (2, True)
     assert Path("t.csv.askless").read_bytes() == before
     assert files() == ["t.csv", "t.csv.askless", "t.labelled.csv"]
 
 
-def test_another_order_on_going_on_is_said_to_be_for_new_texts(run: Run) -> None:
+def test_another_order_on_going_on_is_said_to_be_for_new_texts(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", "--shuffle", "1", answers="a\n")
-    assert "--shuffle orders new texts only" not in run("t.csv", "--shuffle", "1")[1]
-    assert "--shuffle orders new texts only" not in run("t.csv")[1]
-    assert "--shuffle orders new texts only" in run("t.csv", "--shuffle", "2")[1]
+    run_label("t.csv", "--shuffle", "1", answers="a\n")
+    assert "--shuffle orders new texts only" not in run_label("t.csv", "--shuffle", "1")[1]
+    assert "--shuffle orders new texts only" not in run_label("t.csv")[1]
+    assert "--shuffle orders new texts only" in run_label("t.csv", "--shuffle", "2")[1]
 
 
-def test_the_output_keeps_its_mode(run: Run) -> None:
+def test_the_output_keeps_its_mode(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", answers="track\n")
+    run_label("t.csv", answers="track\n")
     Path("t.labelled.csv").chmod(0o640)
-    run("t.csv", answers="block\n")
+    run_label("t.csv", answers="block\n")
     assert stat.S_IMODE(Path("t.labelled.csv").stat().st_mode) == 0o640
     assert files() == ["t.csv", "t.csv.askless", "t.labelled.csv"]
 
@@ -168,7 +140,7 @@ def test_the_output_keeps_its_mode(run: Run) -> None:
 
 
 def test_an_error_in_the_session_still_writes_the_file(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run_label: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write("t.csv", TEXTS)
     asked = iter(["track", "block"])
@@ -178,11 +150,11 @@ def test_an_error_in_the_session_still_writes_the_file(
             main(["label", "t.csv", "--policy", "ghc:0.8"])
     assert "Stopped by an error. Every answer is kept; the same command goes on" in capsys.readouterr().out
     assert [row["label"] for row in rows_of("t.labelled.csv")] == ["track", "block", "block", "track", ""]
-    assert "5 of 5 rows have a label." in run("t.csv", answers="close\n")[1]
+    assert "5 of 5 rows have a label." in run_label("t.csv", answers="close\n")[1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_to_end_is_as_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+def test_a_signal_to_end_is_as_ctrl_c(run_label: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
     write("t.csv", TEXTS)
     lines = iter(["track"])
 
@@ -195,7 +167,7 @@ def test_a_signal_to_end_is_as_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch,
     try:
         with monkeypatch.context() as patched:
             patched.setattr("askless.cli.label_prompt._line", line)
-            code, out, _ = run("t.csv")
+            code, out, _ = run_label("t.csv")
         assert signal.getsignal(number) is signal.SIG_IGN  # and it is put back
     finally:
         signal.signal(number, before)
@@ -205,11 +177,11 @@ def test_a_signal_to_end_is_as_ctrl_c(run: Run, monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
-def test_answers_that_are_not_utf8_are_refused(run: Run, monkeypatch: pytest.MonkeyPatch, errors: str) -> None:
+def test_answers_that_are_not_utf8_are_refused(run_label: Run, monkeypatch: pytest.MonkeyPatch, errors: str) -> None:
     write("t.csv", TEXTS)
     piped = io.TextIOWrapper(io.BytesIO("café\n".encode("latin-1")), encoding="utf-8", errors=errors)
-    monkeypatch.setattr(io, "StringIO", lambda _: piped)
-    code, _out, err = run("t.csv")
+    monkeypatch.setattr("label_runs.Answers", lambda *_: piped)
+    code, _out, err = run_label("t.csv")
     assert code == 2
     assert err.startswith("askless: The answers on the standard input are not UTF-8")
     assert err.count("\n") == 1
@@ -219,30 +191,30 @@ def test_answers_that_are_not_utf8_are_refused(run: Run, monkeypatch: pytest.Mon
 # -- what askless guessed is nobody's word -------------------------------------------------------------------------
 
 
-def test_guesses_in_a_seed_file_are_not_taken_as_known(run: Run) -> None:
+def test_guesses_in_a_seed_file_are_not_taken_as_known(run_label: Run) -> None:
     write("a.csv", TEXTS)
-    run("a.csv", answers=ANSWERS)
+    run_label("a.csv", answers=ANSWERS)
     sources = [row["source"] for row in rows_of("a.labelled.csv")]
     assert sources == ["expert", "expert", "guess", "guess", "expert"]
     write("b.csv", [TEXTS[2], TEXTS[3]])
-    _code, out, _ = run("b.csv", "--seed-file", "a.labelled.csv", "--policy", "always-ask", answers="x\ny\n")
+    _code, out, _ = run_label("b.csv", "--seed-file", "a.labelled.csv", "--policy", "always-ask", answers="x\ny\n")
     assert "Taken from the seed file: 3 examples." in out
     assert "askless wrote the seed file:" in out
     assert "2 guesses not." in out
     assert [(row["label"], row["source"]) for row in rows_of("b.labelled.csv")] == [("x", "expert"), ("y", "expert")]
 
 
-def test_a_seed_file_of_nothing_but_guesses_is_refused(run: Run) -> None:
+def test_a_seed_file_of_nothing_but_guesses_is_refused(run_label: Run) -> None:
     write("a.csv", TEXTS, label=["track"] * 5, source=["guess"] * 5, confidence=[""] * 5, support=[""] * 5)
     write("b.csv", TEXTS)
-    code, _out, err = run("b.csv", "--seed-file", "a.csv")
+    code, _out, err = run_label("b.csv", "--seed-file", "a.csv")
     assert (code, "beside 5 guesses of askless" in err) == (2, True)
 
 
-def test_forced_guesses_are_to_go_once_more_may_be_asked(run: Run) -> None:
+def test_forced_guesses_are_to_go_once_more_may_be_asked(run_label: Run) -> None:
     write("t.csv", [f"{text} {k}" for text in TEXTS for k in range(4)])
-    run("t.csv", "--max-questions", "2", "--policy", "always-ask", answers="track\nblock\n")
-    out = run("t.csv", answers="track\n:q\n")[1]
+    run_label("t.csv", "--max-questions", "2", "--policy", "always-ask", answers="track\nblock\n")
+    out = run_label("t.csv", answers="track\n:q\n")[1]
     assert "2 asked · 0 guessed · 18 to go" in out
     assert "3 asked · 0 guessed · 17 to go" in out
 
@@ -250,45 +222,45 @@ def test_forced_guesses_are_to_go_once_more_may_be_asked(run: Run) -> None:
 # -- what is said at the end ---------------------------------------------------------------------------------------
 
 
-def test_a_dry_run_counts_texts_and_leaves_out_those_without_a_truth(run: Run) -> None:
+def test_a_dry_run_counts_texts_and_leaves_out_those_without_a_truth(run_label: Run) -> None:
     texts = ["block my card", "where is my parcel", "block my card now", "block my card now", "close my account"]
     write("t.csv", texts, truth=["block", "track", "freeze", "freeze", ""])
-    _code, out, _ = run("t.csv", "--oracle", "truth", "--no-second-pass")
+    _code, out, _ = run_label("t.csv", "--oracle", "truth", "--no-second-pass")
     assert "Dry run: 2 questions, 1 wrong guess (100.0% of the guesses). Regret 15;" in out  # 2 x 2 + 11
     assert "asking about every text costs 6. 1 text without a truth left out." in out
 
 
-def test_forced_guesses_name_the_closest_example_and_no_empty_figure(run: Run) -> None:
+def test_forced_guesses_name_the_closest_example_and_no_empty_figure(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", "--max-questions", "1", "--policy", "self-tuning", answers=ANSWERS)
+    run_label("t.csv", "--max-questions", "1", "--policy", "self-tuning", answers=ANSWERS)
     rows = rows_of("t.labelled.csv")
     assert [row["source"] for row in rows] == ["expert"] + ["guess-forced"] * 4
     assert {row["confidence"] for row in rows} == {""}
     assert json.loads(rows[4]["support"]) == [{"text": TEXTS[0], "weight": 1.0}]
-    run("t.csv", "--fresh", "--policy", "self-tuning", "--max-questions", "2", answers=ANSWERS)
+    run_label("t.csv", "--fresh", "--policy", "self-tuning", "--max-questions", "2", answers=ANSWERS)
     rows = rows_of("t.labelled.csv")
     assert json.loads(rows[2]["support"]) == [{"text": TEXTS[1], "weight": 1.0}]
     assert {row["confidence"] for row in rows} == {""}  # it is still exploring
 
 
-def test_one_label_is_worth_a_word_also_where_guesses_were_forced(run: Run) -> None:
+def test_one_label_is_worth_a_word_also_where_guesses_were_forced(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    assert "guessing needs two" in run("t.csv", "--max-questions", "5", answers="same\n" * 5)[1]
+    assert "guessing needs two" in run_label("t.csv", "--max-questions", "5", answers="same\n" * 5)[1]
     write("u.csv", TEXTS)
-    out = run("u.csv", "--max-questions", "2", answers="same\n" * 2)[1]
+    out = run_label("u.csv", "--max-questions", "2", answers="same\n" * 2)[1]
     assert "guessed, unsure 3 because of --max-questions" in out
     assert "All answers have one label so far, 'same'; guessing needs two to compare." in out
 
 
-def test_audits_turned_on_later_draw_from_the_guesses_of_before(run: Run) -> None:
+def test_audits_turned_on_later_draw_from_the_guesses_of_before(run_label: Run) -> None:
     write("t.csv", TEXTS)
-    run("t.csv", answers=ANSWERS)
-    out = run("t.csv", "--audit-rate", "1", answers="freeze\n")[1]
+    run_label("t.csv", answers=ANSWERS)
+    out = run_label("t.csv", "--audit-rate", "1", answers="freeze\n")[1]
     assert "Of 1 guess that was audited 1 was wrong" in out
     with Ledger(Path("t.csv.askless")) as ledger:
         row = ledger.desk("label")
         assert row is not None
         assert len(ledger.events(row, "audited")) == 1
-    out = run("t.csv", answers="track\n")[1]
+    out = run_label("t.csv", answers="track\n")[1]
     assert "Of 2 guesses that were audited 1 was wrong" in out
     assert "It covers the 2 guesses that audits were drawn from." in out

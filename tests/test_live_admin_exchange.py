@@ -307,6 +307,9 @@ def test_columns_are_named_over_http_as_on_the_command_line(database: Database) 
         for wrong in {"encoding": "klingon"}, {"delimiter": ";;"}, {"text": "Antwort"}, {"id": "Nummer"}:
             refused = send(params=named | wrong)
             assert (refused.status_code, "--" in refused.json()["detail"]) == (422, False), refused.text
+        commas = {"file": ("x.csv", b"text\nplease, block my card\n", "text/csv")}
+        said = served.admin.post(f"{desk}/import", files=commas).json()["detail"]
+        assert "name what separates the columns with ?delimiter=, say ?delimiter=tab if the file has but one" in said
         assert send(params=named).json()["added"] == 1
         (row,) = served.expert.get(f"{desk}/examples").json()["items"]
         assert (row["text"], row["label"]) == ("Wo ist mein Päckchen?", "Lieferung")

@@ -199,7 +199,7 @@ def test_examples_without_a_text_are_forgotten_only_where_that_is_allowed(desks:
     answer_all(desks)
     if not query_row(database, "bare").example:
         desks.run(NAME, lambda desk: examples.relabel(desk, "bare", "a", ADMIN)).result()
-    with pytest.raises(Conflicting, match=r"1 examples .* vectors alone"):
+    with pytest.raises(Conflicting, match=r"has 1 example that came without a text"):
         reembed.start(desks, NAME, "flipped", ADMIN)
     job = reembed.start(desks, NAME, "flipped", ADMIN, forget_vectors=True)
     assert job.forgets == 1
@@ -214,7 +214,7 @@ def test_a_question_without_a_text_that_waits_is_not_lost_unasked(desks: Desks, 
     ask(desks, TEXTS[:10])
     x = Letters().embed(["a-vector"])[0]
     desks.submit(NAME, [NewQuery("bare", vector=x)], "client").result()
-    with pytest.raises(Conflicting, match=r"0 examples and 1 open questions .* vectors alone"):
+    with pytest.raises(Conflicting, match=r"has 1 open question that came without a text"):
         reembed.start(desks, NAME, "flipped", ADMIN)
     job = reembed.start(desks, NAME, "flipped", ADMIN, forget_vectors=True)
     assert reembed.work(desks, NAME, job.id).status is JobStatus.DONE

@@ -232,6 +232,18 @@ def test_a_host_that_turns_out_to_be_of_the_link_is_sent_nothing(desk, receiver,
     assert not receiver.got
 
 
+def test_a_host_that_is_looked_for_without_end_is_given_up_in_time(desk, monkeypatch):
+    async def never(*_, **__):
+        await asyncio.sleep(2 * PATIENCE)
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", never)
+    hook, _ = desk.hook("http://slow.example/")
+    (delivery,) = desk.tell(hook)
+    in_time = courier(desk, replace(QUICK, timeout=0.1))
+    assert send_until(desk, lambda: desk.the(delivery).status == "dead", in_time)
+    assert desk.the(delivery).last_error == "No complete answer within 0.1 s."
+
+
 def test_an_answer_without_end_is_left_and_counts_by_its_status(desk, receiver):
     receiver.always = talk
     hook, _ = desk.hook(receiver.url)

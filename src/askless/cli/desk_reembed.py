@@ -23,7 +23,12 @@ def reembed(
     desk: DeskArgument,
     embedder: Annotated[str, typer.Argument(help="The new embedder, such as minilm.")],
     forget_vectors: Annotated[
-        bool, typer.Option("--forget-vectors", help="Forget examples that came as vectors, without a text.")
+        bool,
+        typer.Option(
+            "--forget-vectors",
+            help="Forget examples that came as vectors, without a text, and learn nothing from the answers to open "
+            "questions that did.",
+        ),
     ] = False,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
@@ -32,6 +37,7 @@ def reembed(
     Interrupt it, and the same command goes on where it was, as does a server that starts on the database.
     """
     from askless.cli.database import opened_desks
+    from askless.cli.label_screen import counted
     from askless.cli.progress import bar
 
     with opened_desks(database) as desks:
@@ -44,8 +50,9 @@ def reembed(
             raise
     if job.error is not None:
         raise AsklessError(f"The desk {desk} keeps its embedder: {job.error}")
-    forgot = f" It forgot {job.forgets:,} examples that came as vectors." if job.forgets else ""
-    typer.echo(f"The desk {desk} has the embedder {embedder} now; {job.done:,} texts were embedded.{forgot}")
+    forgot = f" It forgot {counted(job.forgets, 'example')} without a text." if job.forgets else ""
+    texts = f"{counted(job.done, 'text')} {'was' if job.done == 1 else 'were'} embedded"
+    typer.echo(f"The desk {desk} has the embedder {embedder} now; {texts}.{forgot}")
 
 
 def _begun(desks: Desks, desk: str, embedder: str, forget_vectors: bool) -> Job:

@@ -95,7 +95,7 @@ def label(
     beside the file at once, and the same command goes on where it was.
     """
     from askless.cli.label_open import Wishes
-    from askless.cli.label_output import refuse_long
+    from askless.cli.label_output import check_place
     from askless.cli.label_rows import Layout, read_rows
     from askless.datasets.delimited import separator_named
     from askless.errors import InvalidInput
@@ -120,7 +120,7 @@ def label(
     )
     kept = ledger or (None if oracle is not None else file.with_name(f"{file.name}.askless"))
     if kept is not None:
-        refuse_long(kept, "--ledger", "-journal")  # which SQLite keeps beside it
+        check_place(kept, "--ledger", "-journal")  # which SQLite keeps beside it
     _label(file, rows, wishes, label_column, kept, _output(file, out, force, oracle), fresh, oracle)
 
 
@@ -169,19 +169,20 @@ def _label(
                 _say(screen, note)
             ending = session.run()
         except (Exception, SystemExit):  # by which Rich leaves when nobody reads the standard output any more
-            _rescue(screen, partial(finish, Ending.FAILED, session.seconds_an_answer))
+            _rescue(partial(finish, Ending.FAILED, session.seconds_an_answer))
             raise
         finish(ending, session.seconds_an_answer)
 
 
-def _rescue(screen: Console, finish: Callable[[], None]) -> None:
+def _rescue(finish: Callable[[], None]) -> None:
     """After an error, end as after a stop, as far as that goes: the error itself is to be seen."""
     from askless.errors import AsklessError
 
     try:
         finish()
     except AsklessError as error:
-        _say(screen, f"The labelled file was not written: {error}")
+        # Not on the standard output, which may be what nobody reads any more.
+        typer.echo(f"askless: the labelled file was not written: {' '.join(str(error).split())}", err=True)
 
 
 def _expert(screen: Console, rows: Rows, desk: Desk, oracle: str | None) -> Expert:
@@ -212,13 +213,16 @@ def _finish(
     if ending in (Ending.INTERRUPTED, Ending.FAILED):
         ledger.rollback()  # half of an entry, if it came at such a moment; the whole ones are on the disk
     failure = None if output is None else output.failure(rows, desk, label_column)
-    print_summary(screen, rows, desk, pace)
-    if rows.truth:
-        print_dry_run(screen, rows, desk, desk.book.settings.costs)
-    print_files(screen, None if output is None or failure is not None else output.path, ledger.path)
-    if (failure is not None or ending is not Ending.DONE) and ledger.path is not None:
-        again = "the same command without --fresh" if fresh else "the same command"
-        _say(screen, f"{_how_it_ended(ending)}. Every answer is kept; {again} goes on from here.")
+    try:
+        print_summary(screen, rows, desk, pace)
+        if rows.truth:
+            print_dry_run(screen, rows, desk, desk.book.settings.costs)
+        print_files(screen, None if output is None or failure is not None else output.path, ledger.path)
+        if (failure is not None or ending is not Ending.DONE) and ledger.path is not None:
+            again = "the same command without --fresh" if fresh else "the same command"
+            _say(screen, f"{_how_it_ended(ending)}. Every answer is kept; {again} goes on from here.")
+    except SystemExit as left:  # nobody reads the standard output any more: the failure has another way to be seen
+        raise failure or left from None
     if failure is not None:
         raise failure
     if ending is Ending.INTERRUPTED:

@@ -15,6 +15,7 @@ from askless.cli.label_notes import notes_on, overruled_notes, withdrawn_notes
 from askless.cli.label_rows import Rows, by_query, known_labels, order_of
 from askless.cli.label_screen import counted, patient_bar
 from askless.cli.progress import working
+from askless.datasets import delimited, workbooks
 from askless.datasets.written import left_out
 from askless.desk.book import last_settings
 from askless.desk.desk import Desk
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 
 DESK = "label"
 _EMBEDDER = "wordllama"
+_SEPARATOR = "name another separator in a first line such as sep=:, which a .csv file may have"
+_SEED_ADVICE = {  # in place of what options of the file to label would do
+    delimited.LEFT_OUT: "take the row out",
+    delimited.NAMED: _SEPARATOR,
+    delimited.NAMED_OR_ALONE: _SEPARATOR,
+    workbooks.NAMED: "move the sheet with the examples to the front",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +180,14 @@ def _seed_table(path: Path, label: str, wishes: Wishes) -> Table:
                 raise
             return read(encoding=wishes.encoding)
     except (UnreadableFile, InvalidInput) as error:  # whose advice is for the file to label
-        raise type(error)(re.sub(r"--(?=(encoding|text)\b)", "--seed-", str(error))) from error
+        raise type(error)(_for_a_seed_file(str(error))) from error
+
+
+def _for_a_seed_file(message: str) -> str:
+    """The message with advice that a seed file can follow: it has an encoding and columns of its own, and no more."""
+    for advice, instead in _SEED_ADVICE.items():
+        message = message.replace(advice, instead)
+    return re.sub(r"--(?=(encoding|text)\b)", "--seed-", message)
 
 
 @dataclass(frozen=True, slots=True)

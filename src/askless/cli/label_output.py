@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,16 +24,30 @@ def default_output(file: Path) -> Path:
     return file.with_name(f"{file.name.removesuffix(end)}.labelled{end}")
 
 
-def refuse_long(path: Path, option: str, beside: str = "") -> None:
-    """Refuse a name that the file system does not take, now and not after the work; also with `beside` after it."""
+def check_place(path: Path, option: str, beside: str = "") -> None:
+    """Refuse, now and not after the work, a place where no file can be made, or none with `beside` after its name."""
     try:
-        path.with_name(path.name + beside).exists()
+        os.stat(path.with_name(path.name + beside))  # Path.exists says nothing of long names from Python 3.14 on
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        raise InvalidInput(
-            f"The name {path.name[:40]}... is too long for this file system; choose a shorter one with {option}."
-        ) from None
+        if error.errno == errno.ENAMETOOLONG:
+            raise InvalidInput(
+                f"The name {path.name[:40]}... is too long for this file system; choose a shorter one with {option}."
+            ) from None
+    folder = path.parent
+    if not _is_folder(folder):
+        raise InvalidInput(f"There is no folder {str(folder)!r} for {path.name}; make it, or change {option}.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(f"Cannot write to the folder {str(folder)!r}. Choose another place with {option}.")
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether it is a folder, as far as can be told: one that lies in a folder that may not be entered is."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
 
 
 class Output:
@@ -46,12 +61,9 @@ class Output:
         from askless.datasets.tables import format_of
 
         format_of(path)
-        refuse_long(path, "--out")
-        folder = path.parent
-        if not folder.is_dir():
-            raise InvalidInput(f"There is no folder {str(folder)!r} for {path.name}; make it, or change --out.")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise InvalidInput(f"Cannot write to the folder {str(folder)!r}. Choose another place with --out.")
+        check_place(path, "--out")
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder, and the labels go into a file. Choose another name with --out.")
         if path.exists() and path.samefile(source):
             raise InvalidInput(
                 f"--out {path} is the file that is read; choose another name, so that it stays as it is."

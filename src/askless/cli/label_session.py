@@ -79,7 +79,7 @@ class Session:
             with patient_bar(lambda: "second pass" if self._desk.reviewing else "guessing") as show:
                 question = self._desk.next(show)
             if question is None:
-                if self._desk.questions and self._expert.last_word().act is Act.UNDO:
+                if self._desk.last_act is not None and self._expert.last_word().act is Act.UNDO:
                     self._undone()
                     continue
                 return Ending.DONE

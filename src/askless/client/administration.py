@@ -54,7 +54,8 @@ def export(desk: str, format: str = "csv") -> Call[bytes]:
 def reembed(desk: str, embedder: str, *, forget_vectors: bool = False) -> Call[Job]:
     """Embed all texts with another embedder in the background, then switch; the job that does it.
 
-    Queries that came as vectors alone cannot follow: with `forget_vectors` they are let go as examples.
+    Queries that came as vectors alone cannot follow: with `forget_vectors` they are let go as examples, and nothing is
+    learned from the answers to those that wait.
     """
     body = {"embedder": embedder, "forget_vectors": forget_vectors}
     return Call("POST", path("desks", desk, "embedder"), one(Job), body=body)

@@ -15,6 +15,8 @@ from askless.errors import InvalidInput, UnreadableFile
 
 SEPARATORS = (",", ";", "\t", "|")  # where two fit the rows alike and are as frequent in the header, the first
 LEFT_OUT = "leave the row out, as askless label does with --skip-bad-rows"
+NAMED = "name another separator with --delimiter"
+NAMED_OR_ALONE = "name what separates the columns with --delimiter, say --delimiter tab if the file has but one column"
 _SAMPLE = 50  # lines by which the separator is judged
 _NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 
@@ -175,10 +177,9 @@ def _misfit(fields: list[str], expected: int, separator: str, header: bool) -> s
     if _fits(fields, expected):
         return None
     found, between = len(fields), _NAMES.get(separator, repr(separator))
-    # Where the file has one column of texts, any sign that no text holds will do for a separator.
-    remedy = "name another separator with --delimiter"
-    if expected == 1 and separator != "\t":
-        remedy = "say --delimiter tab if the file has but one column"
+    # One field in the first row: a separator that is not among ours, or one column, for which any sign will do that no
+    # text holds.
+    remedy = NAMED_OR_ALONE if expected == 1 and separator != "\t" else NAMED
     return (
         f"has {found} field{'' if found == 1 else 's'} where the {'header' if header else 'first row'} has {expected} "
         f"({between} separate them): put quotes around a text that holds one, {remedy}"

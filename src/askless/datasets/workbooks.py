@@ -17,6 +17,8 @@ from askless.errors import InvalidInput, MissingExtra, UnreadableFile
 if TYPE_CHECKING:
     import pandas as pd
 
+NAMED = "name the sheet with the texts with --sheet"
+
 _LONGEST_CELL = 32_767  # characters, and
 _MOST_ROWS = 1_048_576  # of a sheet, its header included: what Excel can hold
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"  # also the coat of a .xlsx file with a password
@@ -102,9 +104,7 @@ def read_excel(origin: Origin, name: str | None = None, header: bool = True) -> 
     kept = {number: row for number, row in enumerate(rows, 1) if any(cell is not None for cell in row)}
     if not kept:
         which = "its first sheet" if name is None else "its sheet"
-        raise UnreadableFile(
-            f"{origin.name} is empty: {which}, {chosen!r}, has no cells; name the sheet with the texts with --sheet."
-        )
+        raise UnreadableFile(f"{origin.name} is empty: {which}, {chosen!r}, has no cells; {NAMED}.")
     columns = _columns(list(kept.values()), header)
     return Sheet(columns, list(kept)[1 if header else 0 :], (chosen, *(title for title in sheets if title != chosen)))
 

@@ -10,7 +10,18 @@ from askless.desk.settings import Settings
 from askless.desk.state import State
 from askless.desk.texts import key_of, normal
 from askless.errors import InvalidInput
-from askless.ledger.events import CONFIGURED, CORRECTED, EXPORTED, FORGOTTEN, GIVEN, RECEIVED, Event, standing
+from askless.ledger.events import (
+    ANSWERED,
+    CONFIGURED,
+    CORRECTED,
+    EXPORTED,
+    FORGOTTEN,
+    GIVEN,
+    RECEIVED,
+    SKIPPED,
+    Event,
+    standing,
+)
 from askless.ledger.ledger import DeskRow, Ledger, Query
 from askless.types import Embedder, Policy
 
@@ -109,10 +120,15 @@ class Book:
             self._ledger.commit()
             self.state = self._rebuilt()
 
-    def sources(self) -> dict[int, str]:
-        """Of each query that a label was given for, where the last one came from."""
-        given = self._ledger.events(self._row, GIVEN)
-        return {event.query: str(event.payload.get("source")) for event in given if event.query is not None}
+    def sources(self) -> dict[int, dict[str, str]]:
+        """Of each query that labels were given for, the last one from each source, the source of the latest last."""
+        found: dict[int, dict[str, str]] = {}
+        for event in self._ledger.events(self._row, GIVEN):
+            if event.query is not None:
+                of_query, source = found.setdefault(event.query, {}), str(event.payload.get("source"))
+                of_query.pop(source, None)
+                of_query[source] = str(event.payload["label"])
+        return found
 
     def exports(self) -> list[dict[str, Any]]:
         """The files that the labels were written to: path and digest, oldest first."""
@@ -125,13 +141,14 @@ class Book:
     def _rebuilt(self, progress: Progress | None = None) -> State:
         """The state, from nothing but the ledger."""
         state = State(self._make_policy(self.settings), self.queries)
-        events = _counting(self._ledger.events(self._row))
-        for done, event in enumerate(events, 1):
+        stands, forgotten = _counting(self._ledger.events(self._row))
+        state.questions = sum(event.kind in (ANSWERED, SKIPPED) for event in forgotten)  # which were put all the same
+        for done, event in enumerate(stands, 1):
             state.apply(event)
             if event.kind == FORGOTTEN:
                 state.reviewed_to = 0  # what is known has changed
             if progress is not None:
-                progress(done, len(events))
+                progress(done, len(stands))
         return state
 
 
@@ -141,13 +158,19 @@ def last_settings(ledger: Ledger, row: DeskRow) -> Settings | None:
     return Settings.read(found[-1].payload) if found else None
 
 
-def _counting(events: list[Event]) -> list[Event]:
-    """The events that stand, without what came before a query was forgotten; an undo brings nothing of that back."""
-    stands = {event.id for event in standing(events)}
-    forgotten = {event.query: event.id for event in events if event.kind == FORGOTTEN}
-    return [
-        event
-        for event in events
-        if event.kind == FORGOTTEN
-        or (event.id in stands and (event.kind == RECEIVED or event.id > forgotten.get(event.query, 0)))
-    ]
+def _counting(events: list[Event]) -> tuple[list[Event], list[Event]]:
+    """The events that stand, and those that would, had their query not been forgotten since.
+
+    An undo brings nothing back of what was forgotten.
+    """
+    stand = {event.id for event in standing(events)}
+    last = {event.query: event.id for event in events if event.kind == FORGOTTEN}
+    counting: list[Event] = []
+    forgotten: list[Event] = []
+    for event in events:
+        if event.kind == FORGOTTEN:
+            counting.append(event)
+        elif event.id in stand:
+            stays = event.kind == RECEIVED or event.id > last.get(event.query, 0)
+            (counting if stays else forgotten).append(event)
+    return counting, forgotten

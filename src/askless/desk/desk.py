@@ -71,19 +71,29 @@ class Desk:
         return Taken(new, changed)
 
     def withdraw(self, ids: Iterable[int], source: str, coming: Iterable[str] = ()) -> Withdrawn:
-        """Forget the labels that this source gave for these queries: they are as when they came in.
+        """Take back the labels that this source gave for these queries.
 
-        So are guesses of a label that has no example left and is not among those `coming`: nothing stands behind them.
+        The last label that another source gave counts again; without one the query is as when it came in. So are
+        guesses of a label that has no example left and is not among those `coming`: nothing stands behind them.
         """
         given = {id: case.label for id in ids if (case := self.case(id)).status is Status.GIVEN}
         sources = self.book.sources() if given else {}
-        gone = {id: str(label) for id, label in given.items() if sources[id] == source}
-        lost = set(gone.values()) - set(self.book.state.labels - Counter(gone.values())) - set(coming)
+        mine = {id: str(label) for id, label in given.items() if [*sources[id]][-1] == source}
+        gone: dict[int, str] = {}
+        for id, label in mine.items():
+            others = [pair for pair in sources[id].items() if pair[0] != source]
+            if others:
+                other, before = others[-1]
+                self.book.record(GIVEN, id, {"label": before, "source": other})
+            else:
+                gone[id] = label
+        lost = set(mine.values()) - set(self.book.state.labels - Counter(gone.values())) - set(coming)
         settled = (Status.ANSWERED, Status.GIVEN)
         cases = self.book.state.cases.items()
         guesses = [id for id, case in cases if case.label in lost and case.status not in settled]
         self.book.forget([*gone, *guesses])
-        return Withdrawn(len(gone), len(guesses))
+        self.book.commit()
+        return Withdrawn(len(mine), len(guesses))
 
     def attend(self, ids: Iterable[int]) -> None:
         """From now on decide and ask about these queries alone, in the order in which they came in."""
@@ -162,7 +172,7 @@ class Desk:
     @property
     def questions(self) -> int:
         """Questions that the expert has dealt with, over all runs."""
-        return len(self.book.state.acts)
+        return self.book.state.questions
 
     @property
     def last_act(self) -> Case | None:

@@ -35,7 +35,8 @@ class State:
         self.near = ClosestLabels()
         self.cases: dict[int, Case] = {}
         self.labels: Counter[str] = Counter()  # how many examples each has
-        self.acts: list[ExpertAct] = []
+        self.acts: list[ExpertAct] = []  # what can be taken back
+        self.questions = 0  # that the expert has dealt with, those about queries that were forgotten since among them
         self.audits: list[bool] = []  # of each audited guess, whether it was right
         self.history: list[bool] = []  # of each query in the first pass but those of exploring, whether it was asked
         self.rounds = 0  # queries that the first pass has been through
@@ -125,6 +126,7 @@ class State:
 
     def _act(self, case: Case, event: Event) -> None:
         self.acts.append(ExpertAct(event.id, case.question, case.query.id))
+        self.questions += 1
         self._close(case)
 
     def _close(self, case: Case) -> None:

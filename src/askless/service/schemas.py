@@ -185,7 +185,10 @@ class NewDeskBody(SettingsBody):
 
 
 class EmbedderBody(Body):
-    """Another embedder for a desk. What came without a text cannot follow: `forget_vectors` lets it go."""
+    """Another embedder for a desk. What came without a text cannot follow: `forget_vectors` lets it go.
+
+    That is examples, and open questions, from whose answers nothing is learned then.
+    """
 
     embedder: str = Field(pattern=patterns.EMBEDDER)
     forget_vectors: bool = False

@@ -33,7 +33,7 @@ class CourierSettings:
 
     delays: Sequence[float] = (1.0, 5.0, 30.0, 120.0, 600.0, 3600.0)
     jitter: float = 0.25  # the share of a delay that is drawn at random and added
-    timeout: float = 10.0  # seconds for one try, from the first byte sent to the last one read
+    timeout: float = 10.0  # seconds for one try, from the search for its host to the last byte read
     poll: float = 1.0  # seconds after which it looks for something due, where nothing wakes it
     pace: float = 0.05  # seconds between two looks at least, which take together all that came meanwhile
     per_webhook: int = 8  # under way at once to one webhook, so that one that hangs holds up no other
@@ -199,13 +199,11 @@ class Courier:
             DELIVERY_HEADER: str(due.id),
         }
         try:
-            if await _leads_to_the_link(due.url):
-                return Refusal("Its host has a link-local address, to which nothing is sent.", final=True)
-            async with (
-                asyncio.timeout(self._settings.timeout),
-                http.stream("POST", due.url, content=body, headers=headers) as response,
-            ):
-                await self._read(response)
+            async with asyncio.timeout(self._settings.timeout):
+                if await _leads_to_the_link(due.url):
+                    return Refusal("Its host has a link-local address, to which nothing is sent.", final=True)
+                async with http.stream("POST", due.url, content=body, headers=headers) as response:
+                    await self._read(response)
         except TimeoutError:
             return Refusal(f"No complete answer within {self._settings.timeout:g} s.")
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:

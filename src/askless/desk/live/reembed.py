@@ -34,8 +34,9 @@ _queries, _jobs = schema.queries, schema.jobs
 def start(desks: Desks, name: str, spec: str, who: str | None, *, forget_vectors: bool = False) -> Job:
     """Begin a job; `work` or `Reembedding` does it.
 
-    Examples that came as vectors alone have no text to embed. Where there are some, the job is refused unless
-    `forget_vectors` says that they may be forgotten.
+    Examples and open questions that came as vectors alone have no text to embed. Where there are some, the job is
+    refused unless `forget_vectors` says that the examples may be forgotten, and that nothing need be learned from the
+    answers to the questions.
     """
     made_by = desks.embedder(spec).id  # one that cannot be had is refused before anything is written
     return desks.run(name, lambda desk: switch.start(desk, spec, made_by, who, forget_vectors)).result()

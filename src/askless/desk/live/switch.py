@@ -80,10 +80,12 @@ def start(desk: LiveDesk, spec: str, embedder: str, who: str | None, forget_vect
         raise Conflicting(f"Job {other} is changing this desk's embedder already; wait for it, or cancel it first.")
     lost, waiting = len(_without_text(desk)), _waiting_without_text(desk)
     if (lost or waiting) and not forget_vectors:
+        found = [(lost, "example"), (waiting, "open question")]
+        counted = " and ".join(f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in found if count)
         raise Conflicting(
-            f"{lost} examples and {waiting} open questions of the desk {desk.row.name!r} came as vectors alone, and "
-            "without a text they cannot be embedded again: the examples would be forgotten, and nothing learned from "
-            "the answers. Say that this may be (forget_vectors, --forget-vectors), or keep the embedder."
+            f"The desk {desk.row.name!r} has {counted} that came without a text, and so cannot be embedded again: such "
+            "examples would be forgotten, and nothing learned from the answers to such questions. Say that this may be "
+            "(forget_vectors, --forget-vectors), or keep the embedder."
         )
     row = {
         "desk": desk.row.id,

@@ -31,7 +31,7 @@ router = APIRouter(prefix="/desks/{desk}", tags=["import and export"])
 
 Format = Literal["csv", "jsonl", "parquet"]
 Name = Annotated[str | None, Field(min_length=1, max_length=200, pattern=patterns.TEXT)]
-_OPTION = re.compile(r"(?:(?<=say )--(encoding) |--(text|label|encoding|delimiter)\b)")  # of the command line
+_OPTION = re.compile(r"(?:(?<=say )--(encoding|delimiter) |--(text|label|encoding|delimiter)\b)")  # of the command line
 _PIECE = 1 << 16
 _MOST_ROWS = 500_000
 _MOST_BYTES = 1 << 28
