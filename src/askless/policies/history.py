@@ -17,9 +17,11 @@ from askless.policies.whole_regression import WholeRegression, warm_up
 
 Floats = NDArray[np.float64]
 
-_CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0, 0.0])
+_CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
+_NEW_PRECISION = 0.003  # small: where labels lie far apart, what is new is told from what is not by a steep slope
+_NEAREST_SCALE = 5.0  # of the similarity of a candidate's nearest example, for the same reason
 _COUNT_SCALE = 0.5  # of the logarithm of a count: the larger, the less does the prior hold back what is made of it
 _SELDOM, _OFTEN = 2, 8  # times that a label came up, between which more of them may speak another way than elsewhere
 _ROWS_BEFORE = 15
@@ -31,7 +33,7 @@ _FIT_GROWTH = 1.05
 _BLOCK = 32
 _EVIDENCE = 8  # examples
 _ROUNDED = 2.0**-21  # of float32, over a few steps
-_VERSION = 3  # of what a row says
+_VERSION = 4  # of what a row says
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
@@ -153,7 +155,10 @@ class History:
 
     # -- rows -------------------------------------------------------------------------------------------------------
     def _features_of(self, found: Neighbourhoods, upto: NDArray[np.int64], scores: Floats) -> Floats:
-        """What the neighbourhood says of each candidate, how often it came up, and what all examples say.
+        """What the neighbourhood says of each candidate, how often it came up, its nearest example, and what all say.
+
+        Where labels lie far apart, the nearest example alone tells a query of a known kind from one of a kind that no
+        example has, which the scores of known labels cannot: then each has about the same.
 
         A label came up as often as it has examples and was guessed. The more often, the likelier it is to come again;
         but where labels have a few texts each, one that came up a few times has none left. One weight for the logarithm
@@ -168,6 +173,7 @@ class History:
         often = np.log1p(found.counts + guessed)
         features[:, :, FEATURES + 1] = _COUNT_SCALE * often
         features[:, :, FEATURES + 2] = np.clip(often, math.log1p(_SELDOM), math.log1p(_OFTEN)) - math.log1p(_SELDOM)
+        features[:, :, FEATURES + 3] = _NEAREST_SCALE * np.take_along_axis(found.similarity, found.closest, axis=1)
         features[:, :, -1] = scores
         return features
 
@@ -198,8 +204,9 @@ class History:
                 features, self._valid[usable], self._target[usable], recency, _CHOICE_PRIOR, _PRECISION
             )
             age = np.arange(upto - start)[::-1]
+            fading = 0.5 ** (age / _HALF_LIFE)
             self._new = fit_binary(
-                self._newness[start:upto], self._is_new[start:upto], 0.5 ** (age / _HALF_LIFE), _NEW_PRIOR, _PRECISION
+                self._newness[start:upto], self._is_new[start:upto], fading, _NEW_PRIOR, _NEW_PRECISION
             )
         self._fitted_at = upto
         if not whole:
