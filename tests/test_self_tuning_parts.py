@@ -213,13 +213,13 @@ def test_the_model_of_new_labels_is_the_minimum_that_scipy_finds(n: int) -> None
     rng = np.random.default_rng(n)
     features = np.column_stack([np.ones(n), rng.standard_normal((n, 2))])
     target = (rng.random(n) < 1 / (1 + np.exp(-features @ [0.5, 2.0, -1.0]))).astype(float)
-    weights, prior = rng.uniform(0.1, 1.0, n), np.array([0.0, -6.0, 1.0])
+    weights, prior, precision = rng.uniform(0.1, 1.0, n), np.array([0.0, -6.0, 1.0]), np.array([0.1, 0.02, 0.3])
 
     def loss(b: Floats) -> float:
         z = features @ b
-        return float(weights @ (np.logaddexp(0.0, z) - target * z) + 0.05 * (b - prior) @ (b - prior))
+        return float(weights @ (np.logaddexp(0.0, z) - target * z) + 0.5 * precision @ (b - prior) ** 2)
 
-    b = fit_binary(features, target, weights, prior, 0.1)
+    b = fit_binary(features, target, weights, prior, precision)
     assert b == pytest.approx(minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x, abs=1e-4)
 
 
@@ -228,7 +228,7 @@ def test_without_rows_the_models_are_their_priors() -> None:
     nothing = np.zeros(0)
     empty = np.zeros((0, 6, 3)), np.zeros((0, 6), dtype=bool), np.zeros(0, dtype=np.intp), nothing
     assert fit_choice(*empty, prior, 0.1).tolist() == prior.tolist()
-    assert fit_binary(np.zeros((0, 3)), nothing, nothing, prior, 0.1).tolist() == prior.tolist()
+    assert fit_binary(np.zeros((0, 3)), nothing, nothing, prior, np.ones(3)).tolist() == prior.tolist()
 
 
 def test_rows_that_are_separated_perfectly_stay_finite() -> None:

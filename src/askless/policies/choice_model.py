@@ -37,15 +37,15 @@ def fit_choice(features: Floats, valid: NDArray[np.bool_], target: NDArray[np.in
     return _newton(parts, prior)
 
 
-def fit_binary(features: Floats, target: Floats, weights: Floats, prior: Floats, precision: float) -> Floats:
-    """The weights b of P(yes) = 1 / (1 + exp(-b.x)), a logistic regression."""
+def fit_binary(features: Floats, target: Floats, weights: Floats, prior: Floats, precision: Floats) -> Floats:
+    """The weights b of P(yes) = 1 / (1 + exp(-b.x)), a logistic regression; each has a precision in the prior."""
 
     def parts(b: Floats) -> tuple[float, Floats, Floats]:
         z = features @ b
         p = 1.0 / (1.0 + np.exp(-np.clip(z, -700.0, 700.0)))
-        loss = float(weights @ (np.logaddexp(0.0, z) - target * z)) + 0.5 * precision * float((b - prior) @ (b - prior))
+        loss = float(weights @ (np.logaddexp(0.0, z) - target * z)) + 0.5 * float(precision @ (b - prior) ** 2)
         gradient = features.T @ (weights * (p - target)) + precision * (b - prior)
-        hessian = (features * (weights * p * (1.0 - p))[:, None]).T @ features + precision * np.eye(len(b))
+        hessian = (features * (weights * p * (1.0 - p))[:, None]).T @ features + np.diag(precision)
         return loss, gradient, hessian
 
     return _newton(parts, prior)

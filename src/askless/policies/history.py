@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 _CHOICE_PRIOR = np.array([6.0, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 _NEW_PRIOR = np.array([0.0, -6.0, 1.0])
 _PRECISION = 0.1
-_NEW_PRECISION = 0.003  # small: where labels lie far apart, what is new is told from what is not by a steep slope
+# Small: where labels lie far apart, a steep slope tells what is new, and few answers must be able to show that.
+_NEW_PRECISION = np.array([0.01, 0.003, 0.1])
 _NEAREST_SCALE = 5.0  # of the similarity of a candidate's nearest example, for the same reason
 _COUNT_SCALE = 0.5  # of the logarithm of a count: the larger, the less does the prior hold back what is made of it
 _SELDOM, _OFTEN = 2, 8  # times that a label came up, between which more of them may speak another way than elsewhere
