@@ -90,12 +90,24 @@ def test_a_folder_that_may_not_be_entered_is_refused_in_a_sentence(
     assert err == f"askless: Cannot write to the folder {folder}. Choose another place with {options[0]}.\n"
 
 
-@pytest.mark.parametrize("force", [[], ["--force"]])
-def test_a_folder_in_place_of_the_output_is_refused_before_the_first_question(run_label: Run, force: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "folder"),
+    [
+        ([], "t.labelled.csv"),
+        (["--force"], "t.labelled.csv"),
+        (["--out", "kept"], "kept"),
+        (["--ledger", "kept", "--fresh"], "kept"),
+    ],
+)
+def test_a_folder_in_place_of_a_file_is_refused_before_the_first_question(
+    run_label: Run, options: list[str], folder: str
+) -> None:
     write("t.csv", TEXTS)
-    Path("t.labelled.csv").mkdir()
-    code, out, err = run_label("t.csv", *force, answers=ANSWERS)
-    assert (code, out, "t.labelled.csv is a folder" in err) == (2, "", True)
+    Path(folder).mkdir()
+    Path(folder, "note.txt").touch()
+    code, out, err = run_label("t.csv", *options, answers=ANSWERS)
+    assert (code, out, f"{folder} is a folder" in err) == (2, "", True)
+    assert Path(folder, "note.txt").exists()
     assert not Path("t.csv.askless").exists()
 
 

@@ -38,6 +38,8 @@ def check_place(path: Path, option: str, beside: str = "") -> None:
         raise InvalidInput(f"There is no folder {str(folder)!r} for {path.name}; make it, or change {option}.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InvalidInput(f"Cannot write to the folder {str(folder)!r}. Choose another place with {option}.")
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder, and this is to be a file. Choose another name with {option}.")
 
 
 def _is_folder(path: Path) -> bool:
@@ -60,10 +62,8 @@ class Output:
     def __init__(self, path: Path, source: Path, force: bool) -> None:
         from askless.datasets.tables import format_of
 
-        format_of(path)
         check_place(path, "--out")
-        if path.is_dir():
-            raise InvalidInput(f"{path} is a folder, and the labels go into a file. Choose another name with --out.")
+        format_of(path)
         if path.exists() and path.samefile(source):
             raise InvalidInput(
                 f"--out {path} is the file that is read; choose another name, so that it stays as it is."
