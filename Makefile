@@ -7,7 +7,7 @@ MINILM := $(VENV)/.minilm
 AXE := $(VENV)/axe/node_modules/axe-core/axe.min.js
 TORCH := torch==2.13.0
 WORKERS ?= 3
-KERNEL_TESTS := $(addprefix tests/test_,projection.py search.py self_tuning*.py theory_hulls.py policies_*.py checks.py)
+KERNEL_TESTS := $(addprefix tests/test_,projection.py search*.py self_tuning*.py regression_kernels.py theory_hulls.py policies_*.py checks.py)
 
 .PHONY: run demo test check lint bench soak screenshots install minilm debian clean
 .DEFAULT_GOAL := run
@@ -39,7 +39,7 @@ bench: $(READY)  ## every figure of the README and the docs, as rows in benchmar
 	$(PY) -m benchmarks.readme
 
 soak: $(READY) debian  ## the long checks at full size: geometry against its reference; the service killed, starved, soaked
-	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search.py
+	ASKLESS_CASES=10 $(PY) -m pytest -n $(WORKERS) tests/test_projection.py tests/test_search*.py
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds $(PY) -m pytest -n $(WORKERS) $(KERNEL_TESTS)  # every index checked
 	ASKLESS_SOAK=1 ASKLESS_SOAK_OUT=benchmarks/soak $(PY) -m pytest -o faulthandler_timeout=3600 tests/test_reliability_*.py tests/test_service_schemathesis.py
 

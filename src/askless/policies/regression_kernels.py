@@ -21,9 +21,16 @@ _START = -_LANES  # an index & this is where its piece begins
 
 
 @part
+def _end(n: int) -> int:
+    """Where the last piece of n columns ends."""
+    return (n + _LANES - 1) & _START
+
+
+@part
 def side_for(n: int) -> int:
-    """The rows and columns that the matrices need for n examples."""
-    return (n + 3 + _LANES - 1) & _START
+    """The rows and columns that the matrices need for n examples, the three to spare included."""
+    end: int = _end(n + 3)
+    return end
 
 
 @part
@@ -105,7 +112,7 @@ def kernel_matrix(seen: Array, gram: Array, n: int, spread: float, ridge: float,
     Where they lie so far from the point they are seen from that rounding could outweigh the ridge, and the matrix not
     be positive definite, each two are measured instead.
     """
-    end = (n + _LANES - 1) & _START
+    end = _end(n)
     squares = np.zeros(end)
     for i in range(n):
         squares[i] = gram[i, i]
@@ -125,7 +132,7 @@ def kernel_matrix(seen: Array, gram: Array, n: int, spread: float, ridge: float,
 @part
 def _eliminate(matrix: Array, i: int, stop: int, n: int) -> None:
     """Make row i of the factor, zero but for its part of the matrix, and take it out of the next ones, up to `stop`."""
-    start, end = i & _START, (n + _LANES - 1) & _START
+    start, end = i & _START, _end(n)
     row, pivot = matrix[i, start:end], 1.0 / np.sqrt(matrix[i, i])
     for j in range(len(row)):
         row[j] *= pivot
@@ -141,7 +148,7 @@ def _eliminate(matrix: Array, i: int, stop: int, n: int) -> None:
 @part
 def factor(matrix: Array, n: int) -> None:
     """Replace the upper half by U with U' U = matrix; four rows at a time are taken out of the rows after them."""
-    end = (n + _LANES - 1) & _START
+    end = _end(n)
     for i in range(0, n, 4):
         stop = min(i + 4, n)
         for k in range(i, stop):
@@ -157,7 +164,7 @@ def factor(matrix: Array, n: int) -> None:
 @part
 def solve(upper: Array, n: int, y: Array) -> None:
     """Replace y by the solution of U' U x = y, for a factor as `factor` leaves it."""
-    end = (n + _LANES - 1) & _START
+    end = _end(n)
     y[n:end] = 0.0
     for i in range(n):
         start, found = i & _START, y[i] / upper[i, i]
