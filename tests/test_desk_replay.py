@@ -197,3 +197,19 @@ def test_every_decision_is_that_of_a_policy_with_the_events_it_had_seen(tmp_path
         assert vector is not None
         assert read(event.payload) == read(written(state.policy.decide(vector)))
     ledger_of(desk).close()
+
+
+def test_a_label_that_was_taken_back_does_not_come_back(tmp_path: Path) -> None:
+    desk = open_toy(tmp_path / "t.askless", TEXTS, "ghc:0.9", spread=0.05)
+    id = desk.book.ids[key_of(TEXTS[0])]
+    desk.give([(id, "B")], "file")
+    desk.withdraw([id], "file")
+    desk.give([(id, "A")], "seed file")
+    desk.withdraw([id], "seed file")
+    assert desk.case(id).label != "B"
+    desk.give([(id, "A")], "seed file")
+    desk.give([(id, "B")], "file")
+    desk.withdraw([id], "file")
+    assert desk.case(id).label == "A"
+    desk.withdraw([id], "seed file")
+    assert desk.case(id).label != "B"

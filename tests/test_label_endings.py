@@ -97,17 +97,19 @@ def test_a_folder_that_may_not_be_entered_is_refused_in_a_sentence(
         (["--force"], "t.labelled.csv"),
         (["--out", "kept"], "kept"),
         (["--ledger", "kept", "--fresh"], "kept"),
+        (["--out", "."], "."),
+        (["--ledger", "/"], "/"),
     ],
 )
 def test_a_folder_in_place_of_a_file_is_refused_before_the_first_question(
     run_label: Run, options: list[str], folder: str
 ) -> None:
     write("t.csv", TEXTS)
-    Path(folder).mkdir()
-    Path(folder, "note.txt").touch()
+    Path(folder).mkdir(exist_ok=True)
+    before = {path.name for path in Path(folder).iterdir()}
     code, out, err = run_label("t.csv", *options, answers=ANSWERS)
     assert (code, out, f"{folder} is a folder" in err) == (2, "", True)
-    assert Path(folder, "note.txt").exists()
+    assert {path.name for path in Path(folder).iterdir()} == before
     assert not Path("t.csv.askless").exists()
 
 

@@ -55,3 +55,27 @@ def test_far_clusters_cost_little_more_than_with_the_best_threshold_in_hindsight
         ours.append(float(simulate(SelfTuning(), X, y).regret[-1]))
         best.append(min(float(simulate(GeneralizedHull(tau), X, y).regret[-1]) for tau in TAUS))
     assert np.mean(ours) < 1.5 * np.mean(best) + 60.0, (ours, best)
+
+
+@pytest.mark.parametrize(("dim", "most"), [(10, 700.0), (64, 400.0)])
+def test_a_first_fit_that_has_seen_one_label_alone_does_not_silence_the_questions(dim: int, most: float) -> None:
+    """Where the first answers have one label, nothing says at what distance the next one comes: always asking is 3,000."""
+    regrets = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 1 + np.arange(1500) // 60)
+        X = 3.0 * rng.standard_normal((25, dim))[y] + 0.5 * rng.standard_normal((len(y), dim))
+        regrets.append(float(simulate(SelfTuning(space="euclidean"), X, y.tolist()).regret[-1]))
+    assert np.mean(regrets) < most, regrets
+
+
+@pytest.mark.parametrize("magnitude", [1e6, 1e16, 1e20, 1e30])
+def test_far_outliers_spoil_no_fit(magnitude: float) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((110, int(rng.choice([2, 3, 7, 9, 64]))))
+        X[rng.random(110) < 0.05] *= magnitude
+        policy = SelfTuning(space="euclidean")
+        for x, label in zip(X, rng.integers(0, 2, 110).tolist(), strict=True):
+            policy.decide(x)
+            policy.learn(x, label)

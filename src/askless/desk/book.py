@@ -121,13 +121,19 @@ class Book:
             self.state = self._rebuilt()
 
     def sources(self) -> dict[int, dict[str, str]]:
-        """Of each query that labels were given for, the last one from each source, the source of the latest last."""
+        """Of each query the labels that were given for it and not taken back, by source, that of the latest last."""
         found: dict[int, dict[str, str]] = {}
-        for event in self._ledger.events(self._row, GIVEN):
-            if event.query is not None:
-                of_query, source = found.setdefault(event.query, {}), str(event.payload.get("source"))
-                of_query.pop(source, None)
-                of_query[source] = str(event.payload["label"])
+        events = [event for kind in (GIVEN, FORGOTTEN) for event in self._ledger.events(self._row, kind)]
+        for event in sorted(events, key=lambda event: event.id):
+            if event.query is None:
+                continue
+            if event.kind == FORGOTTEN:
+                found.pop(event.query, None)
+                continue
+            of_query, source = found.setdefault(event.query, {}), str(event.payload.get("source"))
+            for old in (source, event.payload.get("in place of")):
+                of_query.pop(str(old), None)
+            of_query[source] = str(event.payload["label"])
         return found
 
     def exports(self) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ class Desk:
             others = [pair for pair in sources[id].items() if pair[0] != source]
             if others:
                 other, before = others[-1]
-                self.book.record(GIVEN, id, {"label": before, "source": other})
+                self.book.record(GIVEN, id, {"label": before, "source": other, "in place of": source})
             else:
                 gone[id] = label
         lost = set(mine.values()) - set(self.book.state.labels - Counter(gone.values())) - set(coming)

@@ -23,6 +23,7 @@ _PRECISION = 0.1
 # Small: where labels lie far apart, a steep slope tells what is new, and few answers must be able to show that.
 _NEW_PRECISION = np.array([0.01, 0.003, 0.1])
 _NEAREST_SCALE = 5.0  # of the similarity of a candidate's nearest example, for the same reason
+_FAR = -100.0  # the least similarity that counts: beyond it all is far, and larger numbers would spoil a fit
 _COUNT_SCALE = 0.5  # of the logarithm of a count: the larger, the less does the prior hold back what is made of it
 _SELDOM, _OFTEN = 2, 8  # times that a label came up, between which more of them may speak another way than elsewhere
 _ROWS_BEFORE = 15
@@ -169,12 +170,13 @@ class History:
         for k, (n, count) in enumerate(zip(upto.tolist(), found.found.tolist(), strict=True)):
             guessed[k, :count] = [self._guessed.before(names[label], n) for label in found.labels[k, :count].tolist()]
         features = np.empty((*found.labels.shape, len(_CHOICE_PRIOR)))
-        features[:, :, :FEATURES] = found.features
+        features[:, :, :FEATURES] = np.maximum(found.features, _FAR)
         features[:, :, FEATURES] = _COUNT_SCALE * np.log1p(found.counts)
         often = np.log1p(found.counts + guessed)
         features[:, :, FEATURES + 1] = _COUNT_SCALE * often
         features[:, :, FEATURES + 2] = np.clip(often, math.log1p(_SELDOM), math.log1p(_OFTEN)) - math.log1p(_SELDOM)
-        features[:, :, FEATURES + 3] = _NEAREST_SCALE * np.take_along_axis(found.similarity, found.closest, axis=1)
+        nearest = np.take_along_axis(found.similarity, found.closest, axis=1)
+        features[:, :, FEATURES + 3] = _NEAREST_SCALE * np.maximum(nearest, _FAR)
         features[:, :, -1] = scores
         return features
 
@@ -182,7 +184,7 @@ class History:
         """A constant, the largest similarity, and the share of examples whose label has only one [Good 1953]."""
         singles = np.array([self._examples.singles(n) for n in upto.tolist()])
         share = np.log((singles + 0.5) / (upto + 1))
-        return np.column_stack([np.ones(len(upto)), found.similarity.max(axis=1) - 0.7, share])
+        return np.column_stack([np.ones(len(upto)), np.maximum(found.similarity.max(axis=1), _FAR) - 0.7, share])
 
     def _fit(self) -> None:
         n = len(self._examples)
@@ -206,9 +208,10 @@ class History:
             )
             age = np.arange(upto - start)[::-1]
             fading = 0.5 ** (age / _HALF_LIFE)
-            self._new = fit_binary(
-                self._newness[start:upto], self._is_new[start:upto], fading, _NEW_PRIOR, _NEW_PRECISION
-            )
+            is_new = self._is_new[start:upto]
+            # Where none but the first example had a new label, nothing says at what distance the next one will come.
+            precision = _NEW_PRECISION if is_new.sum() > 1.0 else np.full(len(_NEW_PRIOR), _PRECISION)
+            self._new = fit_binary(self._newness[start:upto], is_new, fading, _NEW_PRIOR, precision)
         self._fitted_at = upto
         if not whole:
             self._whole.release()
