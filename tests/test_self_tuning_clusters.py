@@ -59,7 +59,7 @@ def test_far_clusters_cost_little_more_than_with_the_best_threshold_in_hindsight
 
 @pytest.mark.parametrize(("dim", "most"), [(10, 700.0), (64, 400.0)])
 def test_a_first_fit_that_has_seen_one_label_alone_does_not_silence_the_questions(dim: int, most: float) -> None:
-    """Where the first answers have one label, nothing says at what distance the next one comes: always asking is 3,000."""
+    """Where the first answers have one label, nothing says how far the next one is. Always asking costs 3,000."""
     regrets = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
