@@ -86,7 +86,7 @@ _support = partial(tuple.__new__, Support)
 
 
 def supports(pairs: Iterable[Iterable[object]]) -> tuple[Support, ...]:
-    """A support for each id with its weight: a decision has many, and this takes a quarter of a call for each."""
+    """A support for each id with its weight, without a call of the class for each: a decision has many."""
     return tuple(map(_support, pairs))
 
 

@@ -26,10 +26,8 @@ def default_output(file: Path) -> Path:
 
 def check_place(path: Path, option: str, beside: str = "") -> None:
     """Refuse, now and not after the work, a place where no file can be made, or none with `beside` after its name."""
-    if not path.name:  # as of `.` and `/`
-        raise InvalidInput(f"{path} is a folder, and this is to be a file. Choose another name with {option}.")
     try:
-        os.stat(path.with_name(path.name + beside))  # Path.exists says nothing of long names from Python 3.14 on
+        os.stat(f"{path}{beside}")  # Path.exists says nothing of long names from Python 3.14 on
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InvalidInput(

@@ -131,8 +131,8 @@ class Book:
                 found.pop(event.query, None)
                 continue
             of_query, source = found.setdefault(event.query, {}), str(event.payload.get("source"))
-            for old in (source, event.payload.get("in place of")):
-                of_query.pop(str(old), None)
+            for old in (source, event.payload.get("in place of", source)):
+                of_query.pop(old, None)
             of_query[source] = str(event.payload["label"])
         return found
 

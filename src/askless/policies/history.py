@@ -209,7 +209,7 @@ class History:
             age = np.arange(upto - start)[::-1]
             fading = 0.5 ** (age / _HALF_LIFE)
             is_new = self._is_new[start:upto]
-            # Where none but the first example had a new label, nothing says at what distance the next one will come.
+            # Where there was hardly one but the first example's, nothing says at what distance a new label will come.
             precision = _NEW_PRECISION if is_new.sum() > 1.0 else np.full(len(_NEW_PRIOR), _PRECISION)
             self._new = fit_binary(self._newness[start:upto], is_new, fading, _NEW_PRIOR, precision)
         self._fitted_at = upto
