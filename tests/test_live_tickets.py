@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 
 import pytest
 
@@ -180,7 +179,7 @@ def test_a_late_answer_taken_back_leaves_the_guess_and_an_open_ticket(database: 
         toy.answer(ticket, "c")
         back = toy.do(tickets.undo, ticket, "ann")
         assert (back.status, back.lease_by) == (TicketStatus.OPEN, "ann")
-        assert replace(toy.outcome("late"), event=guess.event) == guess
+        assert toy.outcome("late")._replace(event=guess.event) == guess
         clock.pass_by(1000)
         assert toy.do(again.redecide, 1000) == ()  # an expert is to look at it, though the desk is sure
         assert toy.do(feedback.feedback, "late", "b", "client").disputed

@@ -127,6 +127,16 @@ def unit(v: Vector) -> NDArray[np.float64]:
     return scaled
 
 
+def units(M: Matrix) -> NDArray[np.float64]:
+    """Each row as `unit` gives it, to the last bit."""
+    W = M.astype(np.float64)
+    norms = np.array([math.sqrt(_square(w)) for w in W])
+    if not ((norms > 1e-100) & (norms < 1e100)).all():
+        return np.array([unit(w) for w in W])
+    scaled: NDArray[np.float64] = W / norms[:, None]
+    return scaled
+
+
 def _square(v: Vector) -> float:
     """The squared norm, infinite where it overflows: np.vdot warns of that no more than of infinite input."""
     return float(np.vdot(v, v))

@@ -48,7 +48,7 @@ def as_texts(texts: Sequence[str]) -> list[str]:
 
 def encodable(text: str) -> str:
     """The text without halves of surrogate pairs, which UTF-8, and so a tokenizer, cannot hold."""
-    return text.encode("utf-8", "ignore").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "ignore").decode("utf-8")
 
 
 def excerpt(text: str, longest: int = 40) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ _MODEL = "l2_supercat"
 _STORED_DIM = 256  # the only weights inside the wheel; smaller dimensions are their first columns
 _DIMS = (64, 128, 256)
 _TEXTS_AT_ONCE = 1024
+_SHORT = 64  # tokens
 _LONGEST_BLOCK = 1 << 15  # tokens pooled at once, so that one very long text does not fill the memory
 
 
@@ -54,19 +57,53 @@ class WordLlama:
         rows = np.full((len(texts), self._dim), np.nan, dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             block = [encodable(text) for text in texts[start : start + _TEXTS_AT_ONCE]]
-            for row, encoding in enumerate(self._tokenizer.encode_batch(block, add_special_tokens=False), start):
-                tokens = np.array(encoding.ids, dtype=np.intp)
-                if self._known[tokens].any():
-                    rows[row] = self._direction(tokens)
+            found = self._tokenizer.encode_batch(block, add_special_tokens=False)
+            self._fill(rows[start : start + len(block)], [encoding.ids for encoding in found])
         return rows
 
-    def _direction(self, tokens: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _fill(self, rows: NDArray[np.float32], spelled: list[list[int]]) -> None:
+        """The directions of texts with these tokens; a row without one stays as it is."""
+        sizes = np.array([len(tokens) for tokens in spelled])
+        order = np.argsort(-sizes, kind="stable")
+        for row in order[sizes[order] > _SHORT].tolist():
+            tokens = np.array(spelled[row], dtype=np.intp)
+            if self._known[tokens].any():
+                rows[row] = _units(self._total(tokens)[None])
+        short = order[sizes[order] <= _SHORT]
+        known, totals = self._totals([spelled[row] for row in short.tolist()])
+        rows[short[known]] = _units(totals[known])
+
+    def _totals(self, spelled: list[list[int]]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Whether a token of each text is known, and the sum of its tokens, for short texts, the longest first.
+
+        First tokens are added together, then second ones, and so on: the sums of `_total`, to the last bit, in a
+        quarter of the time.
+        """
+        sizes = np.array([len(tokens) for tokens in spelled], dtype=np.intp)
+        tokens = np.fromiter(chain.from_iterable(spelled), np.intp, sizes.sum())
+        starts, known = np.cumsum(sizes) - sizes, np.zeros(len(spelled), dtype=np.bool_)
+        totals = np.zeros((len(spelled), self._dim))
+        for k in range(sizes.max(initial=0)):
+            count = int(np.searchsorted(-sizes, -k))  # of those with more than k tokens
+            there = tokens[starts[:count] + k]
+            known[:count] |= self._known[there]
+            totals[:count] += self._vectors[there]
+        return known, totals
+
+    def _total(self, tokens: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The sum of the tokens of a long text."""
         total = np.zeros(self._dim)
         for start in range(0, len(tokens), _LONGEST_BLOCK):
             total += self._vectors[tokens[start : start + _LONGEST_BLOCK]].sum(axis=0, dtype=np.float64)
-        norm = np.linalg.norm(total)
-        # Exact cancellation of all tokens: no direction either.
-        return total / norm if norm > 0.0 else np.full(self._dim, np.nan)
+        return total
+
+
+def _units(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each sum over its norm; where all tokens cancel out exactly there is no direction either, and NaN."""
+    norms = np.array([math.sqrt(total @ total) for total in totals])  # one by one: each depends on its text alone
+    with np.errstate(invalid="ignore"):
+        found: NDArray[np.float64] = totals / norms[:, None]
+    return found
 
 
 def _load(dim: int) -> tuple[Any, NDArray[np.float32]]:

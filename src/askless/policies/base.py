@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from askless.errors import InvalidInput, UnknownExample, UnknownLabel
-from askless.inputs import as_decision, as_id, as_label, as_matrix, as_n_labels, as_space, as_vector, unit
+from askless.inputs import as_decision, as_id, as_label, as_matrix, as_n_labels, as_space, as_vector, unit, units
 from askless.types import Decision, Example, ExampleId, Guess, Label, Policy, Vector
 
 State = dict[str, Any]  # numpy arrays, and what JSON can hold
@@ -101,6 +101,11 @@ class PolicyBase(Policy, ABC):
         """The caller's vector, checked; on the sphere, of norm 1. Always a copy."""
         v = as_vector(x, self.dim, what)
         return unit(v) if self.space == "sphere" else v.astype(np.float64)
+
+    def _vectors(self, X: ArrayLike) -> list[Vector]:
+        """As `_vector`, for each row."""
+        M = as_matrix(X, self.dim)
+        return list(units(M) if self.space == "sphere" else M.astype(np.float64))
 
 
 def _revived(kind: type[PolicyBase], params: dict[str, Any], state: State) -> PolicyBase:

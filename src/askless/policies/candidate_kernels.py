@@ -6,7 +6,7 @@ import numpy as np
 
 from askless.geometry.jit import kernel, part
 from askless.geometry.pricing import keep_largest
-from askless.policies.neighbourhood_kernels import Places
+from askless.policies.neighbourhood_kernels import Places, regressions
 from askless.policies.regression_kernels import Array
 
 
@@ -43,8 +43,8 @@ def _likeness(total: Array, count: int, q: Array, spread: float, on_sphere: bool
     return 1.0 - square / spread
 
 
-@kernel
-def candidates(at: Places, upto: Array, queries: Array, spread: Array, on_sphere: bool, near: Array, sizes: Array,
+@part(allocates=True)
+def _candidates(at: Places, upto: Array, queries: Array, spread: Array, on_sphere: bool, near: Array, sizes: Array,
                similarity: Array, part: Array, labels: Array, features: Array, counts: Array, closest: Array,
                found: Array) -> None:  # fmt: skip
     """The labels with the largest scores, best first, of equals the older.
@@ -83,6 +83,24 @@ def candidates(at: Places, upto: Array, queries: Array, spread: Array, on_sphere
             counts[b, c] = _sum_of_label(at, number, upto[b], total)
             features[b, c, 0] = score[number]
             features[b, c, 1] = _likeness(total, counts[b, c], queries[b], spread[b], on_sphere)
+
+
+@kernel
+def surroundings(keys: Array, upto: Array, at: Places, squares: Array, queries: Array, spread: Array, ridge: float,
+                 on_sphere: bool, near: Array, similarity: Array, part: Array, sizes: Array, labels: Array,
+                 features: Array, counts: Array, closest: Array, found: Array) -> None:  # fmt: skip
+    """The nearest examples of each query with the part of each, and the labels that these name: `regressions` first.
+
+    One call for both: each way back into Python waits for the interpreter, which other threads may hold.
+    """
+    distances = np.full(near.shape, np.inf)
+    regressions(keys, upto, at, squares, queries, spread, ridge, near, distances, part, sizes)
+    for b in range(len(queries)):
+        for k in range(near.shape[1]):
+            similarity[b, k] = 1.0 - distances[b, k] / spread[b]
+    _candidates(
+        at, upto, queries, spread, on_sphere, near, sizes, similarity, part, labels, features, counts, closest, found
+    )
 
 
 @kernel

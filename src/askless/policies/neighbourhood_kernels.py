@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from askless.geometry.jit import kernel, part
+from askless.geometry.jit import part
 from askless.policies.regression_kernels import (
     Array,
     exponentials,
@@ -192,7 +192,7 @@ def _nearest(keys: Array, upto: int, at: Places, squares: Array, largest: float,
 
 
 # -- the regression ---------------------------------------------------------------------------------------------------
-@kernel
+@part(allocates=True)
 def regressions(keys: Array, upto: Array, at: Places, squares: Array, queries: Array, spread: Array, ridge: float,
                 near: Array, distances: Array, part: Array, sizes: Array) -> None:  # fmt: skip
     """The nearest of the first `upto` examples to each query, their squared distances, and the part of each.

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from askless.geometry.jit import told_of_compiling
-from askless.policies.candidate_kernels import candidates, judge, strongest
-from askless.policies.neighbourhood_kernels import regressions
+from askless.policies.candidate_kernels import judge, strongest, surroundings
 from askless.policies.ordered_examples import OrderedExamples
 
 NEIGHBOURS = 96
@@ -65,14 +64,12 @@ def _neighbourhoods(examples: OrderedExamples, queries: Floats32, products: Floa
     spread = np.array([examples.spread(int(n), q) for n, q in zip(upto, queries, strict=True)])
     keys = products if examples.on_sphere else (products - 0.5 * examples.squares).astype(np.float32)
     near = np.zeros((count, NEIGHBOURS + 1), dtype=np.int64)
-    distances, part, sizes = np.full(near.shape, np.inf), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
-    regressions(keys, upto, at, examples.squares, queries, spread, RIDGE, near, distances, part, sizes)
-    similarity = 1.0 - distances / spread[:, None]
+    similarity, part, sizes = np.zeros(near.shape), np.zeros(near.shape), np.zeros(count, dtype=np.int64)
     labels, counts, closest = (np.zeros((count, CANDIDATES), dtype=np.int64) for _ in range(3))
     features, found = np.zeros((count, CANDIDATES, FEATURES)), np.zeros(count, dtype=np.int64)
-    candidates(
-        at, upto, queries, spread, examples.on_sphere, near, sizes, similarity, part, labels, features, counts,
-        closest, found,
+    surroundings(
+        keys, upto, at, examples.squares, queries, spread, RIDGE, examples.on_sphere, near, similarity, part, sizes,
+        labels, features, counts, closest, found,
     )  # fmt: skip
     return Neighbourhoods(sizes, near, similarity, part, found, labels, features, counts, closest)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from askless.inputs import as_costs, as_decision, as_matrix
+from askless.inputs import as_costs, as_decision
 from askless.policies.answer_value import AnswerValue
 from askless.policies.base import PolicyBase, State
 from askless.policies.guessed_labels import GuessedLabels
@@ -98,8 +98,7 @@ class SelfTuning(PolicyBase):
         nothing is learned, twice as many queries are looked at together each time; once that is whole blocks, the
         next ones are looked at by a second thread, from the call of this method on, while others are being decided.
         """
-        rows = [self._vector(x) for x in as_matrix(X, self.dim)]
-        return self._stream(Blocks(self._examples, rows, lambda: self._calm))
+        return self._stream(Blocks(self._examples, self._vectors(X), lambda: self._calm))
 
     def _stream(self, blocks: Blocks) -> Iterator[Decision]:
         for queries, block in blocks:

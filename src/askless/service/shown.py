@@ -7,12 +7,14 @@ has made would cost more than the decision.
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from askless.desk.live.read import QueryRow
 from askless.desk.live.types import Answered, Evidence, LabelRow, Outcome, Ticket
 
 
+@lru_cache(maxsize=64)  # those of a batch have one time; all are in UTC
 def moment(at: datetime | None) -> str | None:
     """A time as JSON holds it: RFC 3339."""
     return None if at is None else at.isoformat()
@@ -52,8 +54,8 @@ def query_shown(row: QueryRow) -> dict[str, Any]:
 def evidence_shown(evidence: tuple[Evidence, ...], *, examples: bool = True) -> list[dict[str, Any]]:
     """Examples with their parts in a decision; without `examples` the parts alone."""
     if not examples:
-        return [{"id": None, "text": None, "label": e.label, "weight": e.weight} for e in evidence]
-    return [{"id": e.key, "text": e.text, "label": e.label, "weight": e.weight} for e in evidence]
+        return [{"id": None, "text": None, "label": label, "weight": weight} for _, _, label, weight in evidence]
+    return [{"id": key, "text": text, "label": label, "weight": weight} for key, text, label, weight in evidence]
 
 
 def ticket_shown(ticket: Ticket) -> dict[str, Any]:

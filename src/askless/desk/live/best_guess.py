@@ -37,7 +37,7 @@ def best_guess(desk: LiveDesk, query: int) -> BestGuess | None:
     if isinstance(decision, Guess) and decision.evidence:
         parts = {support.id: support.weight for support in decision.evidence}
     known = read.evidence(desk.entry.connection, [id for id in parts if isinstance(id, int)])
-    evidence = sorted((known[id].weighing(parts[id]) for id in known), key=lambda e: -e.weight)
+    evidence = sorted(read.weighed(parts.items(), known), key=lambda e: -e.weight)
     label = desk.fold.labels.get(str(best.label))
     return BestGuess(
         str(best.label),

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, select
 
 from askless.desk.live import snapshot
@@ -87,11 +85,11 @@ class LiveDesk:
         self.apply(event)
         return event
 
-    def apply(self, event: Event, at_hand: dict[int, NDArray[np.float32] | None] | None = None) -> None:
-        """Take an event of this transaction into the state; `at_hand` are vectors that need not be read."""
+    def apply(self, event: Event, vector_of: VectorOf | None = None) -> None:
+        """Take an event of this transaction into the state; vectors are read where there is no other way to them."""
         self.dirty = True
         self.recorded = event.id
-        self._take_in(event, StoredVectors(self.entry.connection, at_hand))
+        self._take_in(event, vector_of or StoredVectors(self.entry.connection))
 
     def tell(self, happening: Happening, event: Event, query: int) -> None:
         """Leave a message for the desk's webhooks that want it; it is sent once this transaction is committed."""

@@ -9,8 +9,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from askless.desk.live.intake import ReadyQuery, Submission, ready, ready_vector
+from askless.desk.live.intake import ReadyQuery, Submission, ready
 from askless.embed.run import embed_texts
 from askless.errors import Unavailable
 from askless.types import Embedder
@@ -109,16 +110,20 @@ class EmbeddingThread:
         for submission in submissions:
             submission.embedder, submission.dim = embedder.id, embedder.dim
         texts = [q.text for s in submissions for q in s.queries if q.vector is None and q.text is not None]
-        rows = iter(embed_texts(embedder, texts)) if texts else iter(())
+        vectors = iter(_vectors(embed_texts(embedder, texts))) if texts else iter(())
         for submission in submissions:
-            filled = []
-            for query in submission.queries:
-                if query.vector is None and query.text is not None:
-                    row = next(rows)
-                    vector = None if np.isnan(row).any() else ready_vector(query.key, np.array(row))
-                    query = ReadyQuery(query.key, query.text, vector)
-                filled.append(query)
-            submission.queries = filled
+            submission.queries = [
+                ReadyQuery(query.key, query.text, next(vectors))
+                if query.vector is None and query.text is not None
+                else query
+                for query in submission.queries
+            ]
+
+
+def _vectors(rows: NDArray[np.float32]) -> list[NDArray[np.float32] | None]:
+    """Each row by itself, which the others do not keep in memory; None where the embedder knows nothing of a text."""
+    unknown = set(np.flatnonzero(np.isnan(rows).any(axis=1)).tolist())
+    return [None if k in unknown else row.copy() for k, row in enumerate(rows)]
 
 
 def _is_ready(submission: Submission) -> bool:

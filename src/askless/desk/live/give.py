@@ -19,6 +19,7 @@ from askless.desk.live.labels import create, known_or_made, set_answer
 from askless.desk.live.names import answer_text, label_name
 from askless.desk.live.rows import insert_events, insert_rows, new_ids
 from askless.desk.live.types import NewQuery, QueryStatus
+from askless.desk.live.vectors import StoredVectors
 from askless.desk.texts import key_of
 from askless.embed.run import embed_texts
 from askless.errors import AsklessError, Conflicting, InvalidInput
@@ -212,8 +213,9 @@ def _write(
         events.append(Event(number, kinds.GIVEN, id, {"label": example.label}, None, who, desk.entry.at))
     insert_rows(connection, _queries, rows)
     insert_events(desk.entry, events)
+    vector_of = StoredVectors(connection, at_hand)
     for event in events:
-        desk.apply(event, at_hand)
+        desk.apply(event, vector_of)
     return len(fresh)
 
 

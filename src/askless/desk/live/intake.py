@@ -19,6 +19,7 @@ from askless.desk.live.desk import LiveDesk
 from askless.desk.live.priority import AUDIT, priority_of
 from askless.desk.live.rows import insert_events, insert_rows, new_ids
 from askless.desk.live.types import Happening, Mode, NewQuery, Outcome, QueryStatus, TicketStatus, Why
+from askless.desk.live.vectors import StoredVectors
 from askless.desk.texts import normal
 from askless.errors import AsklessError, Conflicting, InvalidInput, Refused, Unavailable
 from askless.inputs import as_vector, unit
@@ -178,10 +179,10 @@ def ready(query: NewQuery) -> ReadyQuery:
         text = normal(text).replace("\0", "\N{REPLACEMENT CHARACTER}")  # which PostgreSQL cannot keep
         if not text:
             raise InvalidInput(f"The text of the query {query.key!r} is blank.")
-    return ReadyQuery(query.key, text, None if query.vector is None else ready_vector(query.key, query.vector))
+    return ReadyQuery(query.key, text, None if query.vector is None else _ready_vector(query.key, query.vector))
 
 
-def ready_vector(key: str, given: ArrayLike) -> NDArray[np.float32]:
+def _ready_vector(key: str, given: ArrayLike) -> NDArray[np.float32]:
     """The vector of the query with that key, of norm 1 in float32."""
     x = as_vector(given, None, f"the query {key!r}")
     vector = np.asarray(x, dtype=np.float32)
@@ -224,27 +225,27 @@ def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
     """Decide each in turn and write everything at once: rows, events and tickets, under ids that are known before."""
     connection = desk.entry.connection
     ids = iter(new_ids(connection, schema.events, 3 * len(new)))
+    nothing: dict[str, Any] = {}  # one for all of them, so that it is turned into JSON once
     events: list[Event] = []
     vectors: dict[int, NDArray[np.float32] | None] = {}
+    vector_of = StoredVectors(connection, vectors)
+
+    def record(taken: _Taken, kind: str, payload: dict[str, Any], seen: int | None = None) -> int:
+        event = Event(next(ids), kind, taken.id, payload, seen, taken.who if kind == RECEIVED else None, desk.now)
+        events.append(event)
+        desk.apply(event, vector_of)
+        return event.id
+
     others = [t.query.vector for t in new if t.query.vector is not None and t.decisions is None]
     decisions = _decisions(desk.fold.policy, others)
     for taken, id in zip(new, new_ids(connection, schema.queries, len(new)), strict=True):
         taken.id, vectors[id] = id, taken.query.vector
-
-        def record(
-            kind: str, payload: dict[str, Any], seen: int | None = None, who: str | None = None, id: int = id
-        ) -> int:
-            event = Event(next(ids), kind, id, payload, seen, who, desk.now)
-            events.append(event)
-            desk.apply(event, vectors)
-            return event.id
-
-        taken.last = record(RECEIVED, {}, who=taken.who)
+        taken.last = record(taken, RECEIVED, nothing)
         _decide(desk, taken, decisions)
         if taken.decision is not None:
-            taken.decided = taken.last = record(DECIDED, _payload(desk, taken), seen=desk.fold.last_event)
+            taken.decided = taken.last = record(taken, DECIDED, _payload(desk, taken), seen=desk.fold.last_event)
         if taken.why is not None:
-            taken.last = record(ASKED, {"why": taken.why.value})
+            taken.last = record(taken, ASKED, {"why": taken.why.value})
     insert_rows(connection, _queries, [_row(desk, taken) for taken in new])
     insert_events(desk.entry, events)
     _open_tickets(desk, [taken for taken in new if taken.why is not None], {e.id: e for e in events})
@@ -341,7 +342,7 @@ def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
             label,
             None if label is None else desk.fold.labels[label].answer,
             None if guess is None else guess.probability,
-            () if guess is None else tuple(found[s.id].weighing(s.weight) for s in guess.evidence if s.id in found),
+            () if guess is None else read.weighed(guess.evidence, found),
             taken.ticket if taken.status is QueryStatus.ASKED else None,
             _reason(taken),
             desk.now,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Select, case, func, select
 
@@ -21,6 +22,8 @@ UNKNOWN_TEXT = "the embedder knows no word of this text"
 _AT_ONCE = 500
 _queries, _events, _tickets, _labels = schema.queries, schema.events, schema.tickets, schema.labels
 
+_evidence = partial(tuple.__new__, Evidence)  # without a call of the class for each: a guess has many
+
 RowT = TypeVar("RowT")
 
 
@@ -32,17 +35,12 @@ class Page(Generic[RowT]):
     cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(NamedTuple):
     """An example that guesses rest on."""
 
     key: str
     text: str | None
     label: str
-
-    def weighing(self, weight: float) -> Evidence:
-        """Its part in one guess."""
-        return Evidence(self.key, self.text, self.label, float(weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,8 @@ def outcomes(connection: Connection, ids: Sequence[int], *, blind: bool = False)
 
 def _waiting(outcome: Outcome, ticket: int) -> Outcome:
     """A query whose ticket is open, whatever its asker was told meanwhile."""
-    known = replace(outcome, label=None, answer=None, probability=None, evidence=(), reason=None, disputed=False)
-    return replace(known, status=QueryStatus.ASKED, ticket=ticket)
+    known = outcome._replace(label=None, answer=None, probability=None, evidence=(), reason=None, disputed=False)
+    return known._replace(status=QueryStatus.ASKED, ticket=ticket)
 
 
 def queries(
@@ -131,6 +129,11 @@ def evidence(connection: Connection, ids: Iterable[int]) -> dict[Any, Support]:
     return found
 
 
+def weighed(parts: Iterable[tuple[Any, float]], known: Mapping[Any, Support]) -> tuple[Evidence, ...]:
+    """The examples behind a guess with their parts in it, without those that are not known any more."""
+    return tuple([_evidence((*known[id], float(weight))) for id, weight in parts if id in known])
+
+
 def outcomes_of(connection: Connection, rows: Sequence[Any]) -> list[Outcome]:
     """What stands about the queries of these rows, in their order."""
     if not rows:
@@ -177,7 +180,7 @@ def _outcome(
         row.label,
         None if row.label is None else answers.get(row.label),
         row.probability,
-        () if guess is None else tuple(known[s.id].weighing(s.weight) for s in guess.evidence if s.id in known),
+        () if guess is None else weighed(guess.evidence, known),
         ticket.id if (asked or disputed) and ticket is not None else None,
         reason,
         row.received_at,

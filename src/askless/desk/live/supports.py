@@ -24,16 +24,20 @@ class Supports:
         self._size = 0  # in characters, of what was kept since the memory was empty
 
     def find(self, connection: Connection, ids: Iterable[int]) -> dict[int, Support]:
-        """The examples with these ids, as they are now: an erased one has no text."""
+        """The examples with these ids, and perhaps others, as they are now: an erased one has no text."""
         wanted = set(ids)
-        new = evidence(connection, wanted - self._known.keys())
-        found = new | {id: self._known[id] for id in wanted & self._known.keys()}
+        unknown = wanted.difference(self._known)
+        if not unknown:
+            return self._known
+        new = evidence(connection, unknown)
         size = sum(map(_size, new.values()))
         if self._size + size > _MOST:
-            self._known, self._size = {}, 0
+            found = new | {id: self._known[id] for id in wanted - unknown}
+            self._known, self._size = (new, size) if size <= _MOST else ({}, 0)
+            return found
         self._known |= new
         self._size += size
-        return found
+        return self._known
 
     def follow(self, event: Event) -> None:
         """Forget what an event may have changed."""

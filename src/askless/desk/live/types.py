@@ -89,8 +89,7 @@ class Offer:
     probability: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What stands about a query, as its asker may know it.
 
     Where the desk is in shadow mode, or the query waits, there is no label. `event` grows with each change. What was
