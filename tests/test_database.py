@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import stat
@@ -50,6 +51,31 @@ def test_events_are_read_back_as_they_were_written(database: Database, desk: int
     assert events_of(database, desk) == [first, second, third]
     assert first.id < second.id < third.id
     assert events_of(database, desk)[0].at.tzinfo is UTC
+
+
+def test_payloads_keep_every_number_and_sign(database: Database, desk: int) -> None:
+    numbers = [0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, 2**53 + 1, 2**70, 1e16, 123456789.12345679]
+    payload = {
+        "numbers": numbers,
+        "none": None,
+        "yes": True,
+        "text": '\u2028 <b> \\" \x7f 🦄',
+        "pair": [1, [2, []]],
+        "": {},
+    }
+    with database.desk(desk) as entry:
+        event = entry.append(kinds.DECIDED, None, payload)
+    (found,) = events_of(database, desk)
+    assert found == event
+    assert [math.copysign(1, n) for n in found.payload["numbers"][:2]] == [1, -1]
+
+
+def test_payloads_may_hold_what_json_alone_cannot(file: Database) -> None:
+    """Infinity, and halves of surrogate pairs, as Python's own JSON has them; PostgreSQL takes neither."""
+    desk = add_desk(file)
+    with file.desk(desk) as entry:
+        entry.append(kinds.DECIDED, None, {"ratio": math.inf, "least": -math.inf, "sign": "\ud800"})
+    assert events_of(file, desk)[0].payload == {"ratio": math.inf, "least": -math.inf, "sign": "\ud800"}
 
 
 @pytest.mark.parametrize("count", [0, 1, 6, 7])
@@ -250,7 +276,14 @@ def test_every_connection_is_durable_and_checks_references(file: Database) -> No
         with block() as connection:
             found = {
                 name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-                for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "secure_delete")
+                for name in (
+                    "journal_mode",
+                    "synchronous",
+                    "foreign_keys",
+                    "busy_timeout",
+                    "secure_delete",
+                    "temp_store",
+                )
             }
         assert found == {
             "journal_mode": "wal",
@@ -258,6 +291,7 @@ def test_every_connection_is_durable_and_checks_references(file: Database) -> No
             "foreign_keys": 1,
             "busy_timeout": 5000,
             "secure_delete": 1,
+            "temp_store": 2,  # in memory
         }
     assert file.path is not None
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600

@@ -59,6 +59,24 @@ def test_a_row_does_not_depend_on_its_company(embedder):
     assert np.array_equal(embedder.embed(["hello"] * 1500), np.repeat(embedder.embed(["hello"]), 1500, axis=0))
 
 
+def test_short_and_long_texts_together_are_the_sums_of_their_tokens(embedder):
+    words = ["refund,", "parcel;", "🦄", "garden!", "password", "card", "lost", "abroad"]
+    sizes = [0, 300, 1, 63, 64, 65, 0, 2, 40000, 17, 64]
+    texts = [" ".join(words[(k + n) % len(words)] for n in range(size)) for k, size in enumerate(sizes)] + ["🦄", "a"]
+    for text, row in zip(texts, embedder.embed(texts), strict=True):
+        tokens = embedder._tokenizer.encode(text, add_special_tokens=False).ids
+        if not any(embedder._known[token] for token in tokens):
+            assert np.isnan(row).all()
+        elif len(tokens) < 1000:
+            total = np.zeros(256)
+            for token in tokens:
+                total += embedder._vectors[token]
+            assert np.array_equal(row, (total / np.sqrt(total @ total)).astype(np.float32))
+        else:  # in blocks
+            total = embedder._vectors[tokens].sum(axis=0, dtype=np.float64)
+            assert np.allclose(row, total / np.sqrt(total @ total), atol=1e-7)
+
+
 def test_smaller_dimensions_are_the_first_columns(embedder):
     small = WordLlama(64)
     assert (small.id, small.dim) == (f"wordllama/l2_supercat_64@{VERSION}", 64)

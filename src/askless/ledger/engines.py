@@ -89,6 +89,7 @@ def sqlite_engine(url: URL) -> Engine:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")
+        connection.execute("PRAGMA temp_store=MEMORY")  # what a savepoint may have to put back; on the disk it is slow
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

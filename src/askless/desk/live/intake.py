@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from askless.errors import AsklessError, Conflicting, InvalidInput, Refused, Una
 from askless.inputs import as_vector, unit
 from askless.ledger import schema
 from askless.ledger.events import ASKED, DECIDED, RECEIVED, Event
+from askless.ledger.ledger import DeskRow
 from askless.types import Ask, Decision, Guess, Policy, Streaming
 
 _KEYS_AT_ONCE = 500
@@ -223,7 +225,7 @@ def _check_repeated(query: NewQuery, before: NewQuery) -> None:
 # -- decisions -----------------------------------------------------------------------------------------------------
 def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
     """Decide each in turn and write everything at once: rows, events and tickets, under ids that are known before."""
-    connection = desk.entry.connection
+    connection, now = desk.entry.connection, desk.now
     ids = iter(new_ids(connection, schema.events, 3 * len(new)))
     nothing: dict[str, Any] = {}  # one for all of them, so that it is turned into JSON once
     events: list[Event] = []
@@ -231,7 +233,7 @@ def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
     vector_of = StoredVectors(connection, vectors)
 
     def record(taken: _Taken, kind: str, payload: dict[str, Any], seen: int | None = None) -> int:
-        event = Event(next(ids), kind, taken.id, payload, seen, taken.who if kind == RECEIVED else None, desk.now)
+        event = Event(next(ids), kind, taken.id, payload, seen, taken.who if kind == RECEIVED else None, now)
         events.append(event)
         desk.apply(event, vector_of)
         return event.id
@@ -246,7 +248,7 @@ def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
             taken.decided = taken.last = record(taken, DECIDED, _payload(desk, taken), seen=desk.fold.last_event)
         if taken.why is not None:
             taken.last = record(taken, ASKED, {"why": taken.why.value})
-    insert_rows(connection, _queries, [_row(desk, taken) for taken in new])
+    insert_rows(connection, _queries, [_row(desk.row, now, taken) for taken in new])
     insert_events(desk.entry, events)
     _open_tickets(desk, [taken for taken in new if taken.why is not None], {e.id: e for e in events})
 
@@ -281,17 +283,17 @@ def _payload(desk: LiveDesk, taken: _Taken) -> dict[str, Any]:
     return written(decision) | ({"drawn": rate} if rate and guessed else {})
 
 
-def _row(desk: LiveDesk, taken: _Taken) -> dict[str, Any]:
+def _row(desk: DeskRow, now: datetime, taken: _Taken) -> dict[str, Any]:
     guess = taken.decision if taken.status is QueryStatus.GUESSED and isinstance(taken.decision, Guess) else None
     vector = taken.query.vector
     return {
         "id": taken.id,
-        "desk": desk.row.id,
+        "desk": desk.id,
         "key": taken.query.key,
         "text": taken.query.text,
         "vector": None if vector is None else vector.tobytes(),
-        "embedder": desk.row.embedder,
-        "received_at": desk.now,
+        "embedder": desk.embedder,
+        "received_at": now,
         "asker": taken.who,
         "status": taken.status.value,
         "label": None if guess is None else str(guess.label),
@@ -329,8 +331,8 @@ def _open_tickets(desk: LiveDesk, asked: list[_Taken], events: dict[int, Event])
 # -- what the askers are told --------------------------------------------------------------------------------------
 def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
     guesses = {t.id: t.decision for t in new if t.status is QueryStatus.GUESSED and isinstance(t.decision, Guess)}
-    supports = {s.id for guess in guesses.values() for s in guess.evidence if isinstance(s.id, int)}
-    found = desk.supports.find(desk.entry.connection, supports)
+    supports = {id for guess in guesses.values() for id, _ in guess.evidence if isinstance(id, int)}
+    found, now = desk.supports.find(desk.entry.connection, supports), desk.now
     outcomes = {}
     for taken in new:
         guess = guesses.get(taken.id)
@@ -345,7 +347,7 @@ def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
             () if guess is None else read.weighed(guess.evidence, found),
             taken.ticket if taken.status is QueryStatus.ASKED else None,
             _reason(taken),
-            desk.now,
+            now,
             taken.last,
         )
     return outcomes
