@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from askless.desk.live import again, examples, feedback, labels, read, tickets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -317,6 +318,21 @@ def test_the_value_follows_its_formula() -> None:
     again = AnswerValue(Costs())
     again.restore(value.state())
     assert again.value == value.value
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9, 1e300])
+def test_the_value_depends_on_the_recent_figures_alone(unit: float) -> None:
+    """However many came before them, and whatever those were; a policy that was saved has no others."""
+    rng = np.random.default_rng(0)
+    value = AnswerValue(Costs(-unit, unit, -10 * unit))
+    for p in rng.uniform(0.0, 1.0, 3000):
+        value.observe(Ask(TooUncertain(float(p), 0.9)))
+    again = AnswerValue(Costs(-unit, unit, -10 * unit))
+    again.restore(value.state())
+    assert again.needed == value.needed
+    losses = value.state()["losses"]
+    assert len(losses) == 500
+    assert value._losses.mean == pytest.approx(float(sum(map(Fraction, losses.tolist())) / 500), rel=1e-14)
 
 
 def test_the_value_has_a_ceiling() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from askless import Ask, Guess, SelfTuning
+from askless.errors import InvalidInput
 from askless.policies.neighbourhoods import NEIGHBOURS, neighbourhoods
 from askless.policies.ordered_examples import OrderedExamples
 
@@ -138,6 +139,18 @@ def test_the_nearest_are_those_of_a_full_sort(kind: str, n: int) -> None:
     found = neighbourhoods(examples, seen, seen @ examples.rows.T, np.array([n + 1]))
     wanted = np.argsort(np.abs(examples.rows[:, 0]), kind="stable")[:NEIGHBOURS]
     assert found.near[0, : found.sizes[0]].tolist() == sorted(wanted.tolist())
+
+
+def test_a_stream_takes_vectors_of_any_length() -> None:
+    X, y = queries(80)
+    policy = SelfTuning()
+    for x, label in zip(X[:300], y, strict=False):
+        policy.learn(x, label)
+    lengths = np.array([1.0, 1e-150, 1e150, 1e-300, 3.0])[np.arange(300) % 5]
+    X = X[300:] * lengths[:, None]
+    assert list(policy.stream(X)) == [policy.decide(x) for x in X]
+    with pytest.raises(InvalidInput, match="A zero vector has no direction"):
+        policy.stream(np.vstack([X, np.zeros(80)]))
 
 
 def test_a_stream_of_large_numbers_before_the_first_example() -> None:

@@ -14,6 +14,36 @@ _ROUNDS_BEFORE = 100
 _QUESTIONS_BEFORE = 50
 _HORIZON = 1000  # the least number of rounds that a stream is taken to go on for
 _MOST = 25.0  # in questions
+_DIGITS = 80  # binary ones after the point
+_LARGE = 2.0**64  # beyond which no float64 has any
+
+
+class _Recent:
+    """The last so many figures and their mean, which depends on these alone: their sum is kept in whole numbers."""
+
+    def __init__(self) -> None:
+        self.figures: deque[float] = deque(maxlen=_RECENT)
+        self._sum = 0
+
+    def __len__(self) -> int:
+        return len(self.figures)
+
+    def append(self, figure: float) -> None:
+        """Take in one more, in the place of the oldest where there are so many."""
+        if len(self.figures) == _RECENT:
+            self._sum -= _whole(self.figures[0])
+        self.figures.append(figure)
+        self._sum += _whole(figure)
+
+    @property
+    def mean(self) -> float:
+        """Of the figures there are."""
+        return self._sum / (len(self.figures) << _DIGITS)
+
+
+def _whole(figure: float) -> int:
+    """The figure in units that are far finer than what float64 can tell of it."""
+    return int(figure * 2.0**_DIGITS) if figure < _LARGE else int(figure) << _DIGITS
 
 
 class AnswerValue:
@@ -29,15 +59,14 @@ class AnswerValue:
         self._costs = costs
         self._rounds = 0
         self._questions = 0
-        self._losses: deque[float] = deque(maxlen=_RECENT)
-        self._surprises: deque[float] = deque(maxlen=_RECENT)
+        self._losses, self._surprises = _Recent(), _Recent()
 
     def observe(self, decision: Decision) -> None:
         """Take note of one decision that was acted on."""
         self._rounds += 1
         self._questions += isinstance(decision, Ask)
         p = _probability(decision)
-        if p is None:
+        if p is None or not 0.0 <= p <= 1.0:
             return
         self._losses.append(min(self._costs.question, (1.0 - p) * self._costs.mistake))
         if isinstance(decision, Ask):
@@ -48,9 +77,8 @@ class AnswerValue:
         """What an answer saves later, for each unit of 1 - p."""
         if len(self._losses) < _ROUNDS_BEFORE or len(self._surprises) < _QUESTIONS_BEFORE:
             return 2.0 * self._costs.question
-        loss = sum(self._losses) / len(self._losses)
-        surprise = max(sum(self._surprises) / len(self._surprises), 1e-3)
-        found = (self._rounds + _HORIZON) * loss / (self._questions * surprise)
+        surprise = max(self._surprises.mean, 1e-3)
+        found = (self._rounds + _HORIZON) * self._losses.mean / (self._questions * surprise)
         return min(found, _MOST * self._costs.question)
 
     @property
@@ -64,15 +92,16 @@ class AnswerValue:
         return {
             "rounds": self._rounds,
             "questions": self._questions,
-            "losses": np.array(self._losses, dtype=np.float64),
-            "surprises": np.array(self._surprises, dtype=np.float64),
+            "losses": np.array(self._losses.figures, dtype=np.float64),
+            "surprises": np.array(self._surprises.figures, dtype=np.float64),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave."""
         self._rounds, self._questions = int(state["rounds"]), int(state["questions"])
-        self._losses.extend(state["losses"].tolist())
-        self._surprises.extend(state["surprises"].tolist())
+        for recent, name in ((self._losses, "losses"), (self._surprises, "surprises")):
+            for figure in state[name].tolist():
+                recent.append(figure)
 
 
 def _probability(decision: Decision) -> float | None:

@@ -35,7 +35,7 @@ _FIT_GROWTH = 1.05
 _BLOCK = 32
 _EVIDENCE = 8  # examples
 _ROUNDED = 2.0**-21  # of float32, over a few steps
-_VERSION = 4  # of what a row says
+_VERSION = 5  # of what a row says
 _ARRAYS = ("_features", "_valid", "_target", "_newness", "_is_new", "_made")  # of a history, a line each example
 
 
@@ -48,7 +48,6 @@ class Outlook(NamedTuple):
     nearest: list[int]  # where that is
     fitted: bool
     near: NDArray[np.int64]  # the positions of all examples that had a say
-    numbers: NDArray[np.int32]  # the label of each
     evidence: list[tuple[int, float]]  # the best candidate's examples and their parts in its score, the largest first
     conflict: list[int]
 
@@ -102,23 +101,18 @@ class History:
         likely, order = self._judged(queries, found, closed)
         evidence = self._evidence(found, order)
         fitted, same = self._choice is not None, found.similarity.max(axis=1) >= 1.0 - 1e-6
+        lines = np.arange(len(order))[:, None]
+        closest = found.closest[lines, order]  # by rank; beyond those found, of the first again
+        scales = np.array([math.sqrt(examples.spread(n, q)) * examples.unit for q in queries])
+        distances = np.sqrt(np.maximum(0.0, 1.0 - found.similarity[lines, closest])) * scales[:, None]
+        by_rank = found.labels[lines, order], likely, distances, found.near[lines, closest], found.found, found.sizes
+        columns = zip(*(figures.tolist() for figures in by_rank), strict=True)
         outlooks = []
-        for k, (size, count) in enumerate(zip(found.sizes.tolist(), found.found.tolist(), strict=True)):
-            near, by_rank = found.near[k, :size], order[k, :count]
-            closest = found.closest[k, by_rank]
-            scale = math.sqrt(examples.spread(n, queries[k])) * examples.unit
-            outlook = Outlook(
-                found.labels[k, by_rank].tolist(),
-                likely[k, :count].tolist(),
-                [math.sqrt(max(0.0, 1.0 - s)) * scale for s in found.similarity[k, closest].tolist()],
-                near[closest].tolist(),
-                fitted,
-                near,
-                examples.numbers[near],
-                evidence[k],
-                self._labels_at(queries[k], near) if same[k] else [],
-            )
-            outlooks.append(outlook)
+        for k, (labels, probabilities, apart, nearest, count, size) in enumerate(columns):
+            near = found.near[k, :size]
+            conflict = self._labels_at(queries[k], near) if same[k] else []
+            best = labels[:count], probabilities[:count], apart[:count], nearest[:count]
+            outlooks.append(Outlook(*best, fitted, near, evidence[k], conflict))
         return outlooks
 
     def _judged(
@@ -167,8 +161,12 @@ class History:
         of how often cannot say both, so between seldom and often it has a second.
         """
         names, guessed = self._examples.names, np.zeros(found.labels.shape)
-        for k, (n, count) in enumerate(zip(upto.tolist(), found.found.tolist(), strict=True)):
-            guessed[k, :count] = [self._guessed.before(names[label], n) for label in found.labels[k, :count].tolist()]
+        there, most = np.arange(CANDIDATES) < found.found[:, None], len(self._examples) + 1
+        asked, place = np.unique((found.labels * most + upto[:, None])[there], return_inverse=True)  # many are the same
+        counted = [
+            self._guessed.before(names[label], n) for label, n in (divmod(pair, most) for pair in asked.tolist())
+        ]
+        guessed[there] = np.array(counted)[place]
         features = np.empty((*found.labels.shape, len(_CHOICE_PRIOR)))
         features[:, :, :FEATURES] = np.maximum(found.features, _FAR)
         features[:, :, FEATURES] = _COUNT_SCALE * np.log1p(found.counts)

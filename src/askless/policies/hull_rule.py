@@ -80,7 +80,7 @@ class HullRule:
     def _holds_another(self, found: NearestTwo, outlook: Outlook, q: Vector) -> bool:
         """Whether the hull holds one of the nearest examples of other labels. What is known holds until it grows."""
         examples, number = self._examples, self._examples.number_of(found.label)
-        others = outlook.near[outlook.numbers != number]
+        others = outlook.near[examples.numbers[outlook.near] != number]
         apart = ((examples.rows[others] - q) ** 2).sum(axis=1)
         for position in others[np.argsort(apart, kind="stable")[:_OTHERS]].tolist():
             key = number, int(examples.counts[number]), position

@@ -16,7 +16,8 @@ from askless.policies.neighbourhoods import NEIGHBOURS, Neighbourhoods, neighbou
 from askless.policies.ordered_examples import OrderedExamples
 from askless.types import Vector
 
-_TOGETHER = 64  # queries: enough for a good matrix product, few enough that the first of them need not wait long
+_FIRST = 64  # queries: enough for a good matrix product, few enough that the first of them need not wait long
+_GROWTH = 4  # of a block over the one before: each waits for the interpreter, which other threads may hold
 _FOUND = 24 * (NEIGHBOURS + 1)  # bytes of what is found for one query
 
 
@@ -62,6 +63,7 @@ class Blocks:
     def __init__(self, examples: OrderedExamples, queries: Sequence[Vector], calm: Callable[[], int]) -> None:
         self._examples, self._queries, self._calm = examples, queries, calm
         self._start = 0  # of what no block has yet
+        self._together = _FIRST  # in the next block, at most
         self._later: deque[tuple[Sequence[Vector], Future[Block]]] = deque()
         self._thread = ThreadPoolExecutor(1, "askless-ahead")  # it starts where there is work for it
         weakref.finalize(self, self._thread.shutdown, wait=False, cancel_futures=True)  # where no block is ever taken
@@ -84,19 +86,19 @@ class Blocks:
             self._thread.shutdown(wait=done, cancel_futures=True)
 
     def _look_ahead(self) -> None:
-        size = _size(self._examples)
-        most = max(1, BYTES // (size * (4 * len(self._examples) + _FOUND)))
-        while self._start < len(self._queries) and len(self._later) < most:
-            if size * (len(self._later) + 1) > self._calm():
+        most = BYTES // (4 * len(self._examples) + _FOUND)
+        while self._start < len(self._queries):
+            ahead = self._size() + sum(len(queries) for queries, _ in self._later)
+            if ahead > self._calm() or (self._later and ahead > most):
                 return
             queries = self._next()
             self._later.append((queries, self._thread.submit(look, self._examples, queries, True)))
 
     def _next(self) -> Sequence[Vector]:
-        queries = self._queries[self._start : self._start + _size(self._examples)]
-        self._start += len(queries)
+        size = self._size()
+        queries = self._queries[self._start : self._start + size]
+        self._start, self._together = self._start + size, _GROWTH * size
         return queries
 
-
-def _size(examples: OrderedExamples) -> int:
-    return min(_TOGETHER, block_rows(len(examples)))
+    def _size(self) -> int:
+        return min(self._together, block_rows(len(self._examples)))

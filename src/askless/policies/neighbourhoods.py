@@ -13,7 +13,7 @@ from askless.geometry.jit import told_of_compiling
 from askless.policies.candidate_kernels import judge, strongest, surroundings
 from askless.policies.ordered_examples import OrderedExamples
 
-NEIGHBOURS = 96
+NEIGHBOURS = 64
 RIDGE = 0.05
 CANDIDATES = 6
 FEATURES = 2
