@@ -276,14 +276,7 @@ def test_every_connection_is_durable_and_checks_references(file: Database) -> No
         with block() as connection:
             found = {
                 name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-                for name in (
-                    "journal_mode",
-                    "synchronous",
-                    "foreign_keys",
-                    "busy_timeout",
-                    "secure_delete",
-                    "temp_store",
-                )
+                for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "secure_delete")
             }
         assert found == {
             "journal_mode": "wal",
@@ -291,7 +284,6 @@ def test_every_connection_is_durable_and_checks_references(file: Database) -> No
             "foreign_keys": 1,
             "busy_timeout": 5000,
             "secure_delete": 1,
-            "temp_store": 2,  # in memory
         }
     assert file.path is not None
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600

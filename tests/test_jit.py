@@ -57,6 +57,20 @@ def test_compiling_is_told_once_and_loading_is_not(tmp_path, monkeypatch, fresh_
     assert called() == ""  # the same function again, from the cache
 
 
+def test_a_changed_source_of_any_kernel_has_a_folder_of_its_own(tmp_path, monkeypatch, fresh_folder):
+    sources = [tmp_path / "geometry" / "jit.py", tmp_path / "policies" / "some_kernels.py"]
+    for source in sources:
+        source.parent.mkdir()
+        source.write_text("one")
+    monkeypatch.setattr(jit, "__file__", str(sources[0]))
+    folders = [jit.cache_folder()]
+    for source in sources:
+        source.write_text("two")
+        jit.cache_folder.cache_clear()
+        folders.append(jit.cache_folder())
+    assert len(set(folders)) == 3
+
+
 def test_kernels_stay_beside_a_package_that_can_be_written(fresh_folder):
     assert "__pycache__" in jit.cache_folder()
 

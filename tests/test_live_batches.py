@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +23,8 @@ from askless.desk.live.verify import verify
 from askless.errors import Unavailable
 from askless.ledger.database import Database
 from askless.policies.named import make_policy
+from askless.service.bodies import LongResponse
+from askless.service.shown import outcome_shown
 from askless.types import Decision, Policy
 from live_desks import NAME, Toy, a_desk
 from toy_desk import LETTERS, Letters
@@ -148,6 +152,22 @@ def test_a_look_ahead_that_fails_costs_nobody_anything(database: Database, monke
     with a_taught_desk(database) as toy:
         assert len(toy.send(*texts("new"))) == MANY
         assert len(toy.send("a last")) == 1
+
+
+def test_probabilities_of_any_kind_of_float_are_told_as_plain_ones(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a policy from outside may give them: JSON holds no others."""
+    guess = SelfTuning._guess
+    monkeypatch.setattr(
+        SelfTuning, "_guess", lambda self, outlook: replace(guess(self, outlook), probability=np.float32(0.75))
+    )
+    with a_taught_desk(database) as toy:
+        found = [o for o in toy.send(*texts("new")) if o.status is QueryStatus.GUESSED]
+        assert 0.75 in {outcome.probability for outcome in found}
+        assert {type(outcome.probability) for outcome in found} == {float}
+        shown = [json.loads(LongResponse(outcome_shown(outcome, examples=True)).body) for outcome in found]
+        assert [line["probability"] for line in shown] == [outcome.probability for outcome in found]
 
 
 def test_what_is_learned_before_its_turn_counts(database: Database) -> None:

@@ -320,7 +320,7 @@ def test_the_value_follows_its_formula() -> None:
     assert again.value == value.value
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9, 1e300])
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e9, 1e300])
 def test_the_value_depends_on_the_recent_figures_alone(unit: float) -> None:
     """However many came before them, and whatever those were; a policy that was saved has no others."""
     rng = np.random.default_rng(0)
@@ -333,6 +333,21 @@ def test_the_value_depends_on_the_recent_figures_alone(unit: float) -> None:
     losses = value.state()["losses"]
     assert len(losses) == 500
     assert value._losses.mean == pytest.approx(float(sum(map(Fraction, losses.tolist())) / 500), rel=1e-14)
+    plain = AnswerValue(Costs())
+    plain.restore(value.state() | {"losses": losses / unit})
+    assert plain.needed == pytest.approx(value.needed, rel=1e-12)
+
+
+@pytest.mark.parametrize("costs", [Costs(1, 1, -10), Costs(-1e308, 1e308, -1e308)])
+def test_costs_at_the_ends_of_what_there_is_are_taken(costs: Costs) -> None:
+    value = AnswerValue(costs)
+    for _ in range(200):
+        value.observe(Ask(TooUncertain(0.5, 0.9)))
+        value.observe(Guess("a", probability=float("nan")))
+    assert 0.0 <= value.needed <= 1.0
+    again = AnswerValue(costs)
+    again.restore(value.state() | {"losses": np.array([np.nan, np.inf, 1.0] * 100)})  # as an earlier version may say
+    assert 0.0 <= again.needed <= 1.0
 
 
 def test_the_value_has_a_ceiling() -> None:

@@ -2,7 +2,7 @@
 
 The cache stands beside the package, or in the user's cache folder where that is not writable. numba looks only at the
 file of the function it compiles, not at those of the functions that one calls, so the cache folder is named after a
-digest of all kernel sources: after an upgrade nothing stale is ever run.
+digest of all kernel sources, those of the policies included: after an upgrade nothing stale is ever run.
 
 Sums may be reordered (that is what makes a dot product fast), but NaN and infinity keep their meaning.
 """
@@ -149,7 +149,7 @@ def cache_folder() -> str:
     """Where compiled kernels are kept: one folder for each state of the sources."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for source in sorted(here.glob("*.py")):
+    for source in sorted([*here.glob("*.py"), *here.parent.glob("policies/*_kernels.py")]):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
     chosen = os.environ.get("NUMBA_CACHE_DIR")

@@ -6,17 +6,14 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, ExceptionContext, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
-
-try:
-    from pydantic_core import to_json
-except ImportError:  # without the service
-    to_json = None  # type: ignore[assignment]
 
 from askless.errors import InvalidInput, MissingExtra, UnwritableFile
 
@@ -89,7 +86,6 @@ def sqlite_engine(url: URL) -> Engine:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("PRAGMA temp_store=MEMORY")  # what a savepoint may have to put back; on the disk it is slow
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
@@ -148,16 +144,26 @@ def postgresql_engine(url: URL) -> Engine:
 
 
 def _json(value: Any) -> str:
-    """JSON as `json.dumps` means it, infinity included, in a sixth of the time where pydantic is there.
+    """As `json.dumps`, in a sixth of the time where pydantic is there, which comes with the service.
 
-    That comes with the service, where the payloads of events are a good part of what a query costs.
+    There the payloads of events are a good part of what a query costs.
     """
+    to_json = _pydantic()
     if to_json is not None:
         try:
             return to_json(value, inf_nan_mode="constants").decode()
         except ValueError:  # half of a surrogate pair, which UTF-8 has no bytes for
             pass
     return json.dumps(value)
+
+
+@cache
+def _pydantic() -> Callable[..., bytes] | None:
+    try:
+        from pydantic_core import to_json
+    except ImportError:
+        return None
+    return to_json
 
 
 def connect_arguments() -> dict[str, Any]:

@@ -15,14 +15,17 @@ _QUESTIONS_BEFORE = 50
 _HORIZON = 1000  # the least number of rounds that a stream is taken to go on for
 _MOST = 25.0  # in questions
 _DIGITS = 80  # binary ones after the point
-_LARGE = 2.0**64  # beyond which no float64 has any
 
 
 class _Recent:
-    """The last so many figures and their mean, which depends on these alone: their sum is kept in whole numbers."""
+    """The last so many figures and their mean, which depends on these alone: their sum is kept in whole numbers.
 
-    def __init__(self) -> None:
+    `most` is the largest figure there can be; what is none (NaN) counts as zero.
+    """
+
+    def __init__(self, most: float) -> None:
         self.figures: deque[float] = deque(maxlen=_RECENT)
+        self._most = most or 1.0
         self._sum = 0
 
     def __len__(self) -> int:
@@ -31,19 +34,19 @@ class _Recent:
     def append(self, figure: float) -> None:
         """Take in one more, in the place of the oldest where there are so many."""
         if len(self.figures) == _RECENT:
-            self._sum -= _whole(self.figures[0])
+            self._sum -= self._whole(self.figures[0])
         self.figures.append(figure)
-        self._sum += _whole(figure)
+        self._sum += self._whole(figure)
 
     @property
     def mean(self) -> float:
         """Of the figures there are."""
-        return self._sum / (len(self.figures) << _DIGITS)
+        return self._sum / (len(self.figures) << _DIGITS) * self._most
 
-
-def _whole(figure: float) -> int:
-    """The figure in units that are far finer than what float64 can tell of it."""
-    return int(figure * 2.0**_DIGITS) if figure < _LARGE else int(figure) << _DIGITS
+    def _whole(self, figure: float) -> int:
+        """The figure in units that are far finer than what counts of it."""
+        part = figure / self._most
+        return int(part * 2.0**_DIGITS) if 0.0 <= part <= 1.0 else 0
 
 
 class AnswerValue:
@@ -59,7 +62,7 @@ class AnswerValue:
         self._costs = costs
         self._rounds = 0
         self._questions = 0
-        self._losses, self._surprises = _Recent(), _Recent()
+        self._losses, self._surprises = _Recent(costs.question), _Recent(1.0)
 
     def observe(self, decision: Decision) -> None:
         """Take note of one decision that was acted on."""

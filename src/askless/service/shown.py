@@ -6,7 +6,7 @@ has made would cost more than the decision.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -14,10 +14,10 @@ from askless.desk.live.read import QueryRow
 from askless.desk.live.types import Answered, Evidence, LabelRow, Outcome, Ticket
 
 
-@lru_cache(maxsize=64)  # those of a batch have one time; all are in UTC
+@lru_cache(maxsize=64)  # those of a batch have one time
 def moment(at: datetime | None) -> str | None:
-    """A time as JSON holds it: RFC 3339."""
-    return None if at is None else at.isoformat()
+    """A time as JSON holds it: RFC 3339, in UTC."""
+    return None if at is None else at.astimezone(UTC).isoformat()
 
 
 def outcome_shown(outcome: Outcome, *, examples: bool) -> dict[str, Any]:

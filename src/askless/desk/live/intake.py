@@ -337,13 +337,14 @@ def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
     for taken in new:
         guess = guesses.get(taken.id)
         label = None if guess is None else str(guess.label)
+        probability = None if guess is None or guess.probability is None else float(guess.probability)
         outcomes[taken.query.key] = Outcome(
             taken.id,
             taken.query.key,
             taken.status,
             label,
             None if label is None else desk.fold.labels[label].answer,
-            None if guess is None else guess.probability,
+            probability,
             () if guess is None else read.weighed(guess.evidence, found),
             taken.ticket if taken.status is QueryStatus.ASKED else None,
             _reason(taken),
