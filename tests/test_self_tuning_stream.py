@@ -120,7 +120,7 @@ def test_a_saved_policy_decides_the_same_to_the_last_digit() -> None:
 
 
 @pytest.mark.parametrize("kind", ["random", "equal", "few stand out", "sorted"])
-@pytest.mark.parametrize("n", [97, 800, 5000])
+@pytest.mark.parametrize("n", [NEIGHBOURS + 1, 800, 5000])
 def test_the_nearest_are_those_of_a_full_sort(kind: str, n: int) -> None:
     """On a line, where every distance is known."""
     rng = np.random.default_rng(n)
@@ -129,7 +129,7 @@ def test_the_nearest_are_those_of_a_full_sort(kind: str, n: int) -> None:
         places[:] = 1.5
     elif kind == "few stand out":  # all of them where the sample does not look
         places[:] = 2.0
-        places[1 : 1 + 8 * 96 : 8][: len(places)] = 1.0
+        places[1 : 1 + 8 * NEIGHBOURS : 8] = 1.0
     elif kind == "sorted":
         places.sort()
     examples = OrderedExamples("euclidean")

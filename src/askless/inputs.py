@@ -19,6 +19,7 @@ from askless.types import SPACES, Ask, Costs, Decision, ExampleId, Guess, Label,
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))  # categories of Unicode: controls, signs of no width, spaces
 # Letters and marks that leave no trace on a page all the same: fillers, joiners, selectors of a variant.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f\uffa0")
+_LEAST, _MOST = 1e-100, 1e100  # norms whose squares float64 can hold well
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)  # numpy has one object for each
 
 
@@ -117,7 +118,7 @@ def unit(v: Vector) -> NDArray[np.float64]:
     """The vector over its norm, in float64; a zero vector has no direction and is refused."""
     w: NDArray[Any] = v if v.dtype is _DOUBLE else v.astype(np.float64)
     norm = math.sqrt(_square(w))
-    if not 1e-100 < norm < 1e100:  # squares under- or overflow: scale first
+    if not _LEAST < norm < _MOST:  # squares under- or overflow: scale first
         largest = float(np.abs(w).max())
         if largest == 0.0:
             raise InvalidInput("A zero vector has no direction on the sphere; use space='euclidean', or leave it out.")
@@ -131,7 +132,7 @@ def units(M: Matrix) -> NDArray[np.float64]:
     """Each row as `unit` gives it, to the last bit."""
     W = M.astype(np.float64)
     norms = np.array([math.sqrt(_square(w)) for w in W])
-    if not ((norms > 1e-100) & (norms < 1e100)).all():
+    if not ((norms > _LEAST) & (norms < _MOST)).all():
         return np.array([unit(w) for w in W])
     scaled: NDArray[np.float64] = W / norms[:, None]
     return scaled

@@ -63,23 +63,24 @@ class WordLlama:
 
     def _fill(self, rows: NDArray[np.float32], spelled: list[list[int]]) -> None:
         """The directions of texts with these tokens; a row without one stays as it is."""
-        sizes = np.array([len(tokens) for tokens in spelled])
+        sizes = np.array([len(tokens) for tokens in spelled], dtype=np.intp)
         order = np.argsort(-sizes, kind="stable")
         for row in order[sizes[order] > _SHORT].tolist():
             tokens = np.array(spelled[row], dtype=np.intp)
             if self._known[tokens].any():
                 rows[row] = _units(self._total(tokens)[None])
         short = order[sizes[order] <= _SHORT]
-        known, totals = self._totals([spelled[row] for row in short.tolist()])
+        known, totals = self._totals([spelled[row] for row in short.tolist()], sizes[short])
         rows[short[known]] = _units(totals[known])
 
-    def _totals(self, spelled: list[list[int]]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def _totals(
+        self, spelled: list[list[int]], sizes: NDArray[np.intp]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Whether a token of each text is known, and the sum of its tokens, for short texts, the longest first.
 
-        First tokens are added together, then second ones, and so on: the sums of `_total`, to the last bit, in a
-        quarter of the time.
+        First tokens are added together, then second ones, and so on: the sums of `_total`, to the last bit, without
+        a call of numpy for each text.
         """
-        sizes = np.array([len(tokens) for tokens in spelled], dtype=np.intp)
         tokens = np.fromiter(chain.from_iterable(spelled), np.intp, sizes.sum())
         starts, known = np.cumsum(sizes) - sizes, np.zeros(len(spelled), dtype=np.bool_)
         totals = np.zeros((len(spelled), self._dim))

@@ -232,8 +232,8 @@ def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
     vectors: dict[int, NDArray[np.float32] | None] = {}
     vector_of = StoredVectors(connection, vectors)
 
-    def record(taken: _Taken, kind: str, payload: dict[str, Any], seen: int | None = None) -> int:
-        event = Event(next(ids), kind, taken.id, payload, seen, taken.who if kind == RECEIVED else None, now)
+    def record(query: int, kind: str, payload: dict[str, Any], seen: int | None = None, who: str | None = None) -> int:
+        event = Event(next(ids), kind, query, payload, seen, who, now)
         events.append(event)
         desk.apply(event, vector_of)
         return event.id
@@ -242,12 +242,12 @@ def _decide_all(desk: LiveDesk, new: list[_Taken]) -> None:
     decisions = _decisions(desk.fold.policy, others)
     for taken, id in zip(new, new_ids(connection, schema.queries, len(new)), strict=True):
         taken.id, vectors[id] = id, taken.query.vector
-        taken.last = record(taken, RECEIVED, nothing)
+        taken.last = record(id, RECEIVED, nothing, who=taken.who)
         _decide(desk, taken, decisions)
         if taken.decision is not None:
-            taken.decided = taken.last = record(taken, DECIDED, _payload(desk, taken), seen=desk.fold.last_event)
+            taken.decided = taken.last = record(id, DECIDED, _payload(desk, taken), seen=desk.fold.last_event)
         if taken.why is not None:
-            taken.last = record(taken, ASKED, {"why": taken.why.value})
+            taken.last = record(id, ASKED, {"why": taken.why.value})
     insert_rows(connection, _queries, [_row(desk.row, now, taken) for taken in new])
     insert_events(desk.entry, events)
     _open_tickets(desk, [taken for taken in new if taken.why is not None], {e.id: e for e in events})
@@ -297,10 +297,15 @@ def _row(desk: DeskRow, now: datetime, taken: _Taken) -> dict[str, Any]:
         "asker": taken.who,
         "status": taken.status.value,
         "label": None if guess is None else str(guess.label),
-        "probability": None if guess is None or guess.probability is None else float(guess.probability),
+        "probability": _probability(guess),
         "decided": taken.decided,
         "example": False,
     }
+
+
+def _probability(guess: Guess | None) -> float | None:
+    """As JSON and the database hold it, whatever kind of float the policy gave."""
+    return None if guess is None or guess.probability is None else float(guess.probability)
 
 
 def _open_tickets(desk: LiveDesk, asked: list[_Taken], events: dict[int, Event]) -> None:
@@ -319,7 +324,7 @@ def _open_tickets(desk: LiveDesk, asked: list[_Taken], events: dict[int, Event])
                 "opened_at": desk.now,
                 "opened": taken.last,
                 "guess": None if guess is None else str(guess.label),
-                "probability": None if guess is None or guess.probability is None else float(guess.probability),
+                "probability": _probability(guess),
                 "skipped_by": [],
             }
         )
@@ -337,14 +342,13 @@ def _outcomes(desk: LiveDesk, new: list[_Taken]) -> dict[str, Outcome]:
     for taken in new:
         guess = guesses.get(taken.id)
         label = None if guess is None else str(guess.label)
-        probability = None if guess is None or guess.probability is None else float(guess.probability)
         outcomes[taken.query.key] = Outcome(
             taken.id,
             taken.query.key,
             taken.status,
             label,
             None if label is None else desk.fold.labels[label].answer,
-            probability,
+            _probability(guess),
             () if guess is None else read.weighed(guess.evidence, found),
             taken.ticket if taken.status is QueryStatus.ASKED else None,
             _reason(taken),
